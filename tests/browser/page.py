@@ -142,7 +142,7 @@ def find(watch, served):
     page.fill("input[type=search]", "staging database")
     expect(page.locator(".hit").first).to_contain_text("heron")
     expect(page.locator(".hit .lane").first).to_be_visible()
-    page.get_by_label("why").check()
+    page.get_by_label("explain").check()
     expect(page.locator(".hit .explain").first).to_be_visible()
     page.fill("input[type=search]", "zzzz qqqq")
     page.fill("input[type=search]", "")
@@ -160,10 +160,10 @@ def correct(watch, served):
     expect(page.locator(".content")).to_have_text("Petra prefers green tea in the morning")
     expect(page.locator(".version")).to_be_visible()
     page.get_by_role("button", name="Reinforce").click()
-    toast(page, "It ranks higher now")
+    toast(page, "It now ranks higher")
     expect(page.locator(".score")).to_have_text("score 3")
     page.get_by_role("button", name="Demote").click()
-    toast(page, "It ranks lower now")
+    toast(page, "It now ranks lower")
     assert served.tool("memory_get", id=1)["score"] < 3
     watch.go("entry/4")
     expect(page.locator(".chain")).to_contain_text("opens at eight")
@@ -183,10 +183,10 @@ def approve(watch, served):
     expect(page.locator(".diff.beside")).to_contain_text("The boat is blue.")
     expect(page.locator(".diff.beside")).to_contain_text("The boat is red.")
     page.get_by_role("button", name="Approve").click()
-    toast(page, "is written")
+    toast(page, "was approved and written")
     assert "blue" in (served.home / "groups/main/MEMORY.md").read_text()
     page.get_by_role("button", name="Deny").click()
-    toast(page, "is denied")
+    toast(page, "was denied")
     expect(page.locator(".room")).to_contain_text("Nothing waits for you")
 
 
@@ -203,7 +203,7 @@ def graph(watch, served):
     page.locator("button.step", has_text="Petra Lindholm").first.click()
     expect(page.locator("aside")).to_contain_text("captain")
     page.keyboard.press("Escape")
-    expect(page.locator("aside h2")).to_have_text("Best known")
+    expect(page.locator("aside h2")).to_have_text("Most connected")
 
 
 def files(watch, served):
@@ -238,7 +238,7 @@ def tasks(watch, served):
     watch.go("tasks")
     expect(page.locator(".room")).to_contain_text("waits for TASK-001")
     page.locator("li", has_text="release notes").get_by_role("button", name="Start").first.click()
-    expect(page.locator("section", has_text="Under way")).to_contain_text("release notes")
+    expect(page.locator("section", has_text="In progress")).to_contain_text("release notes")
     page.locator("li", has_text="release notes").get_by_role("button", name="Done").first.click()
     toast(page, "is done")
 
@@ -294,7 +294,7 @@ def keyboard(watch, served):
     press("g"); press("a")
     page.wait_for_selector(".room.approvals .diff")
     press("a")
-    toast(page, "is written")
+    toast(page, "was approved and written")
     press("g"); press("g")
     page.wait_for_selector(".room.graph aside")
     for _ in range(40):

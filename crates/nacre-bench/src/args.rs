@@ -17,7 +17,7 @@ pub struct Cli {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
-    /// The `nacre` program to measure [default: the one beside this program]
+    /// The `nacre` program to measure [default: the one next to this program]
     #[arg(long, global = true, value_name = "PATH")]
     pub nacre: Option<PathBuf>,
     /// The home whose installed model is measured [default: the platform's data folder]
@@ -36,19 +36,19 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 pub enum Bench {
-    /// How fast texts become vectors: the built-in model, and MiniLM where it is installed
+    /// Embedding speed: the built-in model, and MiniLM if it is installed
     Embed {
-        /// How many runs of each; the median is shown
+        /// Runs of each; the median is shown
         #[arg(long, default_value_t = 20)]
         runs: usize,
     },
-    /// Quality on public conversation sets, through the same calls as an agent's
+    /// Retrieval quality on public conversation sets, through the same calls that agents make
     Quality {
-        /// Which: locomo, longmemeval, beam, conflict, scifact or all
+        /// The set: locomo, longmemeval, beam, conflict, scifact or all
         name: String,
         /// The folder with the sets, as `NAME.corpus.jsonl.zst` and `NAME.queries.jsonl`
         data: PathBuf,
-        /// Which half of the questions: tune, aside or all
+        /// The half of the questions: tune, aside (held out) or all
         #[arg(long, default_value = "all")]
         half: String,
         /// Also measure without each part of the score
@@ -61,93 +61,93 @@ pub enum Bench {
         #[arg(long)]
         categories: bool,
     },
-    /// What the graph costs: entities looked up among many facts, a year of daily logs read
+    /// Cost of the knowledge graph: lookups among many facts, reading a year of daily logs
     Graph {
-        /// How many facts
+        /// Number of facts
         #[arg(long, default_value_t = 100_000)]
         facts: usize,
     },
-    /// Our own questions to an invented memory: by words, by vectors, by the graph, and by all together
+    /// Our own questions about an invented memory: by words, by vectors, by the graph, and by all together
     Graph60 {
         /// The folder with the set: `crates/nacre-bench/data/graph60` of the repository
         data: PathBuf,
-        /// Which questions: tuned, earlier (once kept aside), aside or all
+        /// The questions: tuned, earlier (once held out), aside (held out) or all
         #[arg(long, default_value = "all")]
         half: String,
-        /// Also show what was not answered, which ends the half's being kept aside
+        /// Also show the questions that were not answered; the half is no longer held out then
         #[arg(long)]
         failures: bool,
     },
-    /// Search and import as a memory grows, beside a plain FTS5 table with the same texts
+    /// Search and import as a memory grows, compared with a plain FTS5 table of the same texts
     Speed {
-        /// How many messages, such as 10k,100k,1m; a million takes minutes
+        /// Numbers of messages, such as 10k,100k,1m; a million takes minutes
         #[arg(long, value_delimiter = ',', default_value = "10k,100k")]
         sizes: Vec<String>,
     },
-    /// Many clients at once on `nacre serve`, beside a bare axum server over a plain FTS5 table
+    /// Many clients at once on `nacre serve`, compared with a bare axum server over a plain FTS5 table
     Serve {
-        /// How many clients
+        /// Number of clients
         #[arg(long, default_value_t = 64)]
         clients: usize,
-        /// How long each server is asked
+        /// Seconds of load on each server
         #[arg(long, default_value_t = 60)]
         seconds: u64,
-        /// How many passages there are
+        /// Number of passages
         #[arg(long, default_value_t = 100_000)]
         passages: usize,
-        /// Be the bare server over this table
+        /// Run as the bare server over this table
         #[arg(long, hide = true)]
         bare: Option<PathBuf>,
     },
-    /// Quality and speed as one page of Markdown, with two pictures beside it
+    /// Write quality and speed as a Markdown page with two SVG figures
     Report {
         /// The folder with the sets
         data: PathBuf,
         /// The page to write
         page: PathBuf,
     },
-    /// What turns put before messages, on a set of our own: what was needed, and silence where nothing was
+    /// Turn context on a set of our own: whether needed memories are added, and nothing otherwise
     Inject {
-        /// Which half of the messages: tuned, aside or all
+        /// The half of the messages: tuned, aside (held out) or all
         #[arg(long, default_value = "all")]
         half: String,
-        /// Also show each message that went wrong
+        /// Also show each message with a wrong result
         #[arg(long)]
         wrong: bool,
-        /// Also print, as lines of JSON, what was considered and what spoke for it: what the weights are fitted on
+        /// Also print the candidates with their features as JSON lines, to fit the weights on
         #[arg(long)]
         evidence: bool,
     },
-    /// Time to start a session: a fresh `nacre boot` of a full workspace beside `cat` of the same files
+    /// Time to start a session: a fresh `nacre boot` of a full workspace, compared with `cat` of the same files
     Boot {
-        /// How many runs of each; the median is shown
+        /// Runs of each; the median is shown
         #[arg(long, default_value_t = 50)]
         runs: usize,
     },
-    /// What summaries keep of what is asked about later, beside the first and last lines of the same length
+    /// How much summaries keep of what is asked later, compared with the first and last lines of the same length
     Summary {
         /// The folder with the sets
         data: PathBuf,
-        /// Which half of the sessions: tune, aside or all
+        /// The half of the sessions: tune, aside (held out) or all
         #[arg(long, default_value = "all")]
         half: String,
         /// Also show the summaries
         #[arg(long)]
         show: bool,
     },
-    /// What transcripts cost: a message added beside a bare line that waits for the disk, and the context of a long one
-    /// beside `cat`
+    /// Cost of transcripts: appending a message, compared with a plain line flushed to disk, and the context of a long
+    /// transcript, compared with `cat`
     Session {
-        /// How long, in megabytes
+        /// Size of the long transcript in megabytes
         #[arg(long, default_value_t = 100)]
         megabytes: usize,
     },
-    /// Time from cold: a fresh process beside the bare engine, size and memory
+    /// Cold start: a fresh process compared with the bare engine; binary size and memory
     Cold {
-        /// How many memories
+        /// Number of memories
         #[arg(long, default_value_t = 10_000)]
         rows: usize,
-        /// How many runs of each; the median is shown
+        /// Runs of each; the median is shown
         #[arg(long, default_value_t = 50)]
         runs: usize,
     },

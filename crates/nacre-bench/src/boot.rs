@@ -1,4 +1,4 @@
-//! `nacre-bench boot`: a fresh `nacre boot` of a full workspace beside a fresh `cat` of the same bytes.
+//! `nacre-bench boot`: a fresh `nacre boot` of a full workspace, compared with a fresh `cat` of the same bytes.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -12,9 +12,9 @@ use crate::context::nacre_program;
 use crate::render;
 use crate::words::Words;
 
-/// The most that it may take, as a multiple of `cat`.
-const GOAL: f64 = 3.0;
-/// The files of a main session, and how many characters of each make 150,000 together.
+/// The longest it may take, as a multiple of `cat`.
+const MAX_RATIO: f64 = 3.0;
+/// The files of a main session, and the characters of each: 150,000 in all.
 const FILES: &[&str] = &[
     "AGENTS.md",
     "SOUL.md",
@@ -26,22 +26,22 @@ const FILES: &[&str] = &[
     "memory/2026-02-17.md",
     "memory/2026-02-18.md",
 ];
-const CHARS: usize = 16_500;
+const FILE_CHARS: usize = 16_500;
 
 pub fn run(runs: usize, global: &Global) -> Result<ExitCode> {
-    ensure!(runs > 0, "there is nothing to measure");
+    ensure!(runs > 0, "the count must be at least 1");
     let program = nacre_program(global)?;
-    let folder = tempfile::tempdir().context("a folder to measure in")?;
+    let folder = tempfile::tempdir().context("no temporary folder can be created")?;
     let group = folder.path().join("groups/main");
     std::fs::create_dir_all(group.join("memory"))?;
     let mut words = Words::default();
     let mut paths: Vec<PathBuf> = Vec::new();
     for file in FILES {
         let mut text = String::new();
-        while text.len() < CHARS {
+        while text.len() < FILE_CHARS {
             text.push_str(&format!("- {}\n", words.sentence(14)));
         }
-        text.truncate(CHARS);
+        text.truncate(FILE_CHARS);
         std::fs::write(group.join(file), text)?;
         paths.push(group.join(file));
     }
@@ -59,7 +59,7 @@ pub fn run(runs: usize, global: &Global) -> Result<ExitCode> {
             timed(|| finish(Command::new("cat").args(&paths).stdout(Stdio::null())))?,
             timed(|| finish(&mut nacre(&["boot"])))?,
         );
-        // The first brings the files into memory.
+        // The first run warms the file cache.
         if run > 0 {
             cat.push(times.0);
             boot.push(times.1);
@@ -71,10 +71,10 @@ pub fn run(runs: usize, global: &Global) -> Result<ExitCode> {
     if global.json {
         render::json(&json!({ "runs": runs, "cat_ms": cat, "boot_ms": boot, "ratio": ratio }))?;
     } else {
-        let verdict = if ratio <= GOAL { "holds" } else { "MISSED" };
+        let verdict = if ratio <= MAX_RATIO { "holds" } else { "MISSED" };
         render::out(&format!(
-            "{} characters, median of {runs} runs\n\ncat         {cat:7.2} ms\nnacre boot  {boot:7.2} ms  {ratio:5.2}  {verdict} (goal: at most {GOAL})",
-            FILES.len() * CHARS
+            "{} characters, median of {runs} runs\n\ncat         {cat:7.2} ms\nnacre boot  {boot:7.2} ms  {ratio:5.2}  {verdict} (goal: at most {MAX_RATIO})",
+            FILES.len() * FILE_CHARS
         ))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -1,19 +1,19 @@
-//! Time taken, and what is said of many times.
+//! Timers and percentiles.
 
 use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 
-/// How long work took on the wall, in milliseconds.
+/// Measures wall-clock time in milliseconds.
 pub fn timed(work: impl FnOnce() -> Result<()>) -> Result<f64> {
     let start = Instant::now();
     work()?;
     Ok(start.elapsed().as_secs_f64() * 1000.0)
 }
 
-/// How long work kept the processor, in milliseconds: what other programs do at the same time hardly counts.
-/// Where the system does not tell, it is the time on the wall.
+/// Measures CPU time in milliseconds, which other programs hardly affect. Falls back to wall-clock time if the system does not
+/// report it.
 pub fn cpu(work: impl FnOnce() -> Result<()>) -> Result<f64> {
     let (start, before) = (Instant::now(), on_cpu());
     work()?;
@@ -24,20 +24,20 @@ pub fn cpu(work: impl FnOnce() -> Result<()>) -> Result<f64> {
     }
 }
 
-/// What [`cpu`] measures here.
+/// Names the kind of time that [`cpu`] measures on this system.
 pub fn kind() -> &'static str {
-    if on_cpu().is_some() { "CPU time of the thread" } else { "time on the wall" }
+    if on_cpu().is_some() { "CPU time of the thread" } else { "wall-clock time" }
 }
 
-/// The nanoseconds that this thread has run, as Linux counts them.
+/// Returns the nanoseconds that this thread has run, as Linux counts them.
 fn on_cpu() -> Option<u64> {
-    // The count is brought up to date when the scheduler looks at the thread.
+    // The scheduler updates the count only when it looks at the thread.
     std::thread::yield_now();
     let counts = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     counts.split(' ').next()?.parse().ok()
 }
 
-/// The time below which `percent` of the times lie.
+/// Returns the percentile of the times.
 pub fn percentile(times: &[f64], percent: usize) -> f64 {
     let mut times = times.to_vec();
     times.sort_by(f64::total_cmp);

@@ -1,5 +1,4 @@
-//! `nacre-bench cold`: a fresh `nacre search` beside a fresh `sqlite3` that does the bare FTS5 query on the
-//! same rows.
+//! `nacre-bench cold`: a fresh `nacre search`, compared with a fresh `sqlite3` that runs the bare FTS5 query on the same rows.
 //!
 //! Runs alternate, so that a noisy machine is noisy for both; medians are shown and the ratio is what counts.
 
@@ -18,18 +17,18 @@ use crate::context::nacre_program;
 use crate::render;
 use crate::words::Words;
 
-/// The goals of the foundation: times as a multiple of `sqlite3`, megabytes.
+/// The goals: times as a multiple of `sqlite3`, sizes in megabytes.
 const SEARCH_GOAL: f64 = 2.0;
 const MCP_GOAL: f64 = 3.0;
 const HOOK_GOAL: f64 = 5.0;
-/// The slowest of twenty, in milliseconds.
+/// The 95th percentile, in milliseconds.
 const HOOK_P95_GOAL_MS: f64 = 50.0;
 const BINARY_GOAL_MB: f64 = 15.0;
 const IDLE_GOAL_MB: f64 = 20.0;
 
 pub fn run(rows: usize, runs: usize, global: &Global) -> Result<ExitCode> {
-    ensure!(rows > 0 && runs > 0, "there is nothing to measure");
-    let folder = tempfile::tempdir().context("a folder to measure in")?;
+    ensure!(rows > 0 && runs > 0, "the count must be at least 1");
+    let folder = tempfile::tempdir().context("no temporary folder can be created")?;
     let bench = Bench {
         nacre: nacre_program(global)?,
         home: folder.path().join("home"),
@@ -44,14 +43,14 @@ pub fn run(rows: usize, runs: usize, global: &Global) -> Result<ExitCode> {
         render::progress(&format!("run {run} of {runs}"));
         let query = words.sentence(6);
         let times = (bench.sqlite(&query)?, bench.search(&query)?, bench.mcp(&query)?);
-        // The first brings the files into memory.
+        // The first run warms the file cache.
         if run > 0 {
             sqlite.push(times.0);
             search.push(times.1);
             mcp.push(times.2);
         }
     }
-    // Apart and last, for a hook leaves a message that whoever opens the memory next would take in.
+    // Separately and last: a hook leaves a message in the spool, which the next process that opens the memory imports.
     let idle = bench.idle_megabytes()?;
     let (mut beside, mut hook) = (Vec::new(), Vec::new());
     for run in 0..=runs {
@@ -114,7 +113,7 @@ fn size(what: &'static str, megabytes: Option<f64>, goal: f64) -> Row {
         Some(value) => {
             (what, format!("{value:.1} MB"), String::new(), verdict(value < goal, &format!("under {goal}")))
         }
-        None => (what, "unknown".into(), String::new(), "only Linux tells".into()),
+        None => (what, "unknown".into(), String::new(), "only Linux reports it".into()),
     }
 }
 
@@ -129,7 +128,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Fills both stores with the same rows: ours through `nacre import`, the other through `sqlite3`.
+    /// Fills both stores with the same rows: Nacre's through `nacre import`, the other through `sqlite3`.
     fn fill(&self, folder: &Path, words: &mut Words, rows: usize) -> Result<()> {
         let contents: Vec<String> = (0..rows).map(|row| format!("{} {row}", words.sentence(15))).collect();
         let entries: Vec<Value> =
@@ -149,8 +148,8 @@ impl Bench {
             .arg(&self.plain)
             .stdin(Stdio::piped())
             .spawn()
-            .context("the program `sqlite3` is needed beside (Debian: apt-get install sqlite3)")?;
-        sqlite.stdin.take().context("a pipe was asked for")?.write_all(script.as_bytes())?;
+            .context("the program `sqlite3` is needed (Debian: apt-get install sqlite3)")?;
+        sqlite.stdin.take().context("the pipe is missing")?.write_all(script.as_bytes())?;
         ensure!(sqlite.wait()?.success(), "sqlite3 failed");
         Ok(())
     }
@@ -174,7 +173,7 @@ impl Bench {
         timed(|| finish(self.nacre().args(["search", query])))
     }
 
-    /// A message that the person sends, until the agent may see it.
+    /// Measures a hook run for a user's message, from start to end of the process.
     fn hook(&self, query: &str) -> Result<f64> {
         let input = json!({ "session_id": "bench", "hook_event_name": "UserPromptSubmit", "prompt": query });
         timed(|| {
@@ -184,15 +183,15 @@ impl Bench {
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()?;
-            child.stdin.take().context("a pipe was asked for")?.write_all(input.to_string().as_bytes())?;
+            child.stdin.take().context("the pipe is missing")?.write_all(input.to_string().as_bytes())?;
             let output = child.wait_with_output()?;
-            // Most messages need nothing: an empty answer is one too.
+            // For most messages there is nothing to add: an empty object is a valid answer.
             ensure!(output.status.success() && output.stdout.starts_with(b"{"), "the hook did not answer");
             Ok(())
         })
     }
 
-    /// From the start of the process to the answer of the first search.
+    /// Measures from the start of the process to the answer to the first search.
     fn mcp(&self, query: &str) -> Result<f64> {
         let mut server = None;
         let time = timed(|| {
@@ -200,7 +199,7 @@ impl Bench {
             let search = json!({ "name": "memory_search", "arguments": { "query": query } });
             let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": search });
             let mut line = String::new();
-            writeln!(child.stdin.as_mut().context("a pipe was asked for")?, "{call}")?;
+            writeln!(child.stdin.as_mut().context("the pipe is missing")?, "{call}")?;
             output.read_line(&mut line)?;
             ensure!(line.contains("\"hits\""), "the server answered {line}");
             server = Some(child);
@@ -215,19 +214,19 @@ impl Bench {
         let client = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "bench", "version": "1" } });
         let open = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client });
         let opened = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        let mut output = BufReader::new(child.stdout.take().context("a pipe was asked for")?);
-        writeln!(child.stdin.as_mut().context("a pipe was asked for")?, "{open}\n{opened}")?;
+        let mut output = BufReader::new(child.stdout.take().context("the pipe is missing")?);
+        writeln!(child.stdin.as_mut().context("the pipe is missing")?, "{open}\n{opened}")?;
         let mut line = String::new();
         output.read_line(&mut line)?;
         ensure!(line.contains("serverInfo"), "the server answered {line}");
         Ok((child, output))
     }
 
-    /// The resident memory of a server that has answered one call and waits.
+    /// Returns the resident memory of a server that has answered one call and is idle.
     fn idle_megabytes(&self) -> Result<Option<f64>> {
         let (mut child, mut output) = self.serve()?;
         let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "memory_brief" } });
-        writeln!(child.stdin.as_mut().context("a pipe was asked for")?, "{call}")?;
+        writeln!(child.stdin.as_mut().context("the pipe is missing")?, "{call}")?;
         output.read_line(&mut String::new())?;
         std::thread::sleep(Duration::from_millis(200));
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
@@ -239,7 +238,7 @@ impl Bench {
     }
 }
 
-/// Closing its input ends a server.
+/// Ends a server by closing its input.
 fn stop(server: Option<Child>) -> Result<()> {
     if let Some(mut server) = server {
         drop(server.stdin.take());

@@ -12,7 +12,7 @@ use nacre_minilm::Installed;
 
 use crate::args::Global;
 
-/// Returns the `nacre` program to measure: the one that was named, or else the one beside this program.
+/// Returns the `nacre` program to measure: the one that was named, or else the one next to this program.
 pub fn nacre_program(global: &Global) -> Result<PathBuf> {
     let program = match &global.nacre {
         Some(path) => std::path::absolute(path)?,
@@ -32,7 +32,7 @@ pub fn now() -> Time {
     Time::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// The user's home, which holds the installed model. It is read, never written.
+/// Returns the user's home, which holds the installed model. It is read, never written.
 pub fn home_path(global: &Global) -> Result<PathBuf> {
     if let Some(path) = &global.home {
         return Ok(std::path::absolute(path)?);
@@ -43,7 +43,7 @@ pub fn home_path(global: &Global) -> Result<PathBuf> {
     Ok(strategy.data_dir())
 }
 
-/// The settings of the environment and of `--set`.
+/// Returns the settings from the environment and `--set`.
 pub fn layers(global: &Global) -> nacre::Result<Vec<Layer>> {
     let mut layers = Layer::from_environment(|name| std::env::var(name).ok())?;
     for pair in &global.set {
@@ -52,7 +52,7 @@ pub fn layers(global: &Global) -> nacre::Result<Vec<Layer>> {
     Ok(layers)
 }
 
-/// The model that the settings of a home name, unless it is the built-in one.
+/// Returns the model that the settings of a home name, unless it is the built-in one.
 pub fn embedder(home: &Home) -> Result<Option<Arc<dyn Embedder>>> {
     let settings = &home.settings().embedding;
     if settings.provider == Provider::Minilm {

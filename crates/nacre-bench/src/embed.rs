@@ -1,4 +1,4 @@
-//! `nacre-bench embed`: how fast texts become vectors, on one core.
+//! `nacre-bench embed`: embedding speed on one core.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -13,19 +13,19 @@ use crate::context::home_path;
 use crate::render;
 use crate::words::Words;
 
-/// The goals: texts of the built-in model a second, and milliseconds to its first vector.
+/// The goals for the built-in model: texts per second, and milliseconds to the first vector.
 const BUILTIN_RATE: f64 = 50_000.0;
 const BUILTIN_FIRST_MS: f64 = 1.0;
 
 /// Texts in a batch.
-const BATCH: usize = 32;
+const BATCH_TEXTS: usize = 32;
 
 pub fn run(runs: usize, global: &Global) -> Result<ExitCode> {
-    ensure!(runs > 0, "there is nothing to measure");
+    ensure!(runs > 0, "the count must be at least 1");
     let home = home_path(global)?;
     let mut words = Words::default();
-    let texts: Vec<String> = (0..20 * BATCH).map(|_| message(&mut words)).collect();
-    // The first vector comes before anything else was asked of the model.
+    let texts: Vec<String> = (0..20 * BATCH_TEXTS).map(|_| message(&mut words)).collect();
+    // The first vector, before anything else has loaded the model.
     let first = timed(|| Builtin.embed_query(&texts[0], &mut |_| 1.0).map(drop).map_err(Into::into))?;
     let builtin = measure(&Builtin, &texts, texts.len(), runs)?;
     let mut loaded = 0.0;
@@ -37,7 +37,7 @@ pub fn run(runs: usize, global: &Global) -> Result<ExitCode> {
                 opened = Some(nacre_minilm::open(&home)?);
                 Ok(())
             })?;
-            opened.map(|model| measure(&model, &texts, BATCH, runs)).transpose()?
+            opened.map(|model| measure(&model, &texts, BATCH_TEXTS, runs)).transpose()?
         }
     };
     if global.json {
@@ -64,14 +64,14 @@ pub fn run(runs: usize, global: &Global) -> Result<ExitCode> {
     line("builtin, one query", format!("{:.4} ms", builtin.one), String::new());
     line(
         "builtin, texts",
-        format!("{:.0} a second", builtin.rate),
+        format!("{:.0} per second", builtin.rate),
         format!("{} (goal: {BUILTIN_RATE:.0})", holds(builtin.rate >= BUILTIN_RATE)),
     );
     match minilm {
         Some(minilm) => {
-            line("minilm, read and checked (wall)", format!("{loaded:.1} ms"), String::new());
+            line("minilm, load and verify (wall)", format!("{loaded:.1} ms"), String::new());
             line("minilm, one query", format!("{:.2} ms", minilm.one), String::new());
-            line("minilm, batches of 32", format!("{:.0} a second", minilm.rate), String::new());
+            line("minilm, batches of 32", format!("{:.0} per second", minilm.rate), String::new());
         }
         None => line("minilm", "not installed".into(), "`nacre model install PATH`".into()),
     }
@@ -87,7 +87,7 @@ pub fn run(runs: usize, global: &Global) -> Result<ExitCode> {
 struct Speed {
     /// Milliseconds for one query.
     one: f64,
-    /// Texts a second.
+    /// Texts per second.
     rate: f64,
 }
 
@@ -112,7 +112,7 @@ fn measure(embedder: &dyn Embedder, texts: &[String], batch: usize, runs: usize)
     Ok(Speed { one: percentile(&ones, 50), rate })
 }
 
-/// About 25 words of everyday English, in no order: about 35 tokens, as a message has.
+/// Random sequences of about 25 everyday English words: about 35 tokens, like a typical message.
 fn message(words: &mut Words) -> String {
     const WORDS: &[&str] = &[
         "the",

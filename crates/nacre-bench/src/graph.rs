@@ -1,5 +1,5 @@
-//! `nacre-bench graph`: what the graph costs. Entities looked up among many facts and aliases, beside the bare indexed
-//! query; a year of daily logs read, beside reading them line by line and beside indexing them without the graph.
+//! `nacre-bench graph`: cost of the knowledge graph. Lookups among many facts and aliases, compared with the bare indexed query;
+//! reading a year of daily logs, compared with reading them line by line and with indexing them without the graph.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,12 +21,12 @@ use crate::context::now;
 use crate::render;
 use crate::words::Words;
 
-/// Facts of one entity, and aliases for it.
-const FACTS: usize = 10;
-const ALIASES: usize = 2;
-/// Questions asked.
+/// Facts and aliases of each entity.
+const FACTS_PER_ENTITY: usize = 10;
+const ALIASES_PER_ENTITY: usize = 2;
+/// Number of questions.
 const QUESTIONS: usize = 2_000;
-/// Daily logs of a year.
+/// Daily logs in a year.
 const LOGS: usize = 365;
 
 #[derive(Serialize)]
@@ -59,7 +59,7 @@ pub fn run(facts: usize, global: &Global) -> Result<ExitCode> {
     let ratio = lookup_us / sql_us;
     let _ = writeln!(
         text,
-        "  graph_search   {lookup_us:8.1} us a question, {ratio:.2} of the bare query (goal 3)"
+        "  graph_search   {lookup_us:8.1} us per question, {ratio:.2} of the bare query (goal 3)"
     );
     let _ = writeln!(
         text,
@@ -90,7 +90,7 @@ fn caller() -> Result<Caller> {
     Ok(Caller::person("bench".parse()?, now()))
 }
 
-/// A name that is nobody's.
+/// Returns an invented name.
 fn name(number: usize) -> String {
     const SYLLABLES: [&str; 16] = [
         "ba", "ko", "ri", "ne", "sul", "tam", "vo", "gre", "lin", "dor", "fa", "mis", "pel", "quo", "zan",
@@ -101,11 +101,11 @@ fn name(number: usize) -> String {
     word[..1].to_uppercase() + &word[1..]
 }
 
-/// Microseconds of a question to the graph and of the bare query, and how many aliases there are.
+/// Returns the microseconds of a graph question and of the bare query, and the number of aliases.
 fn lookup(folder: &Path, facts: usize) -> Result<(f64, f64, usize)> {
-    const KEYS: [&str; FACTS] =
+    const KEYS: [&str; FACTS_PER_ENTITY] =
         ["phone", "email", "birthday", "port", "role", "city", "stack", "repository", "timezone", "version"];
-    let entities = facts / FACTS;
+    let entities = facts / FACTS_PER_ENTITY;
     let mut seed = String::new();
     for entity in 0..entities {
         for (place, key) in KEYS.iter().enumerate() {
@@ -122,7 +122,7 @@ fn lookup(folder: &Path, facts: usize) -> Result<(f64, f64, usize)> {
             "[[relation]]\nsubject = \"{}\"\npredicate = \"depends_on\"\nobject = \"{next}\"",
             name(entity)
         );
-        for alias in 0..ALIASES {
+        for alias in 0..ALIASES_PER_ENTITY {
             let _ = writeln!(seed, "[[alias]]\nalias = \"nick{alias} {0}\"\nentity = \"{0}\"", name(entity));
         }
     }
@@ -175,17 +175,17 @@ fn lookup(folder: &Path, facts: usize) -> Result<(f64, f64, usize)> {
         })?);
         plain.push(cpu(|| {
             for (_, alias) in &asked {
-                ensure!(bare(alias)? == FACTS + 2, "{alias}");
+                ensure!(bare(alias)? == FACTS_PER_ENTITY + 2, "{alias}");
             }
             Ok(())
         })?);
     }
     #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
     let each = 1000.0 / (QUESTIONS / 20) as f64;
-    Ok((percentile(&ours, 50) * each, percentile(&plain, 50) * each, entities * ALIASES))
+    Ok((percentile(&ours, 50) * each, percentile(&plain, 50) * each, entities * ALIASES_PER_ENTITY))
 }
 
-/// A year of logs: read line by line, indexed without the graph, with it, and once more.
+/// Measures a year of logs: read line by line, indexed without the graph, with it, and once more.
 fn logs(folder: &Path) -> Result<Measured> {
     let write = |home: &Path| -> Result<usize> {
         let memory = home.join("groups/main/memory");
@@ -216,7 +216,7 @@ fn logs(folder: &Path) -> Result<Measured> {
     let mut with = group(&whole, &[])?;
     let with_graph_ms = timed(|| Ok(sync(&mut with.enter(&caller()?)?).map(drop)?))?;
     let counts = nacre::status(&with.enter(&caller()?)?)?.graph;
-    // Files that were written just now are read again: give the second run what it would find tomorrow.
+    // Files that were written just now are read again, so the files are dated back for the second run.
     let tomorrow = Caller { now: now().plus_days(1), ..caller()? };
     sync(&mut with.enter(&tomorrow)?)?;
     let again_ms = timed(|| {
@@ -240,7 +240,7 @@ fn logs(folder: &Path) -> Result<Measured> {
     })
 }
 
-/// What one day's log may say.
+/// Returns the lines of one day's log.
 fn log(day: usize) -> String {
     let (one, other) = (name(day % 90), name(day % 70 + 100));
     format!(

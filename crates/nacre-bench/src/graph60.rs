@@ -1,5 +1,5 @@
-//! `nacre-bench graph60`: our own questions to an invented memory, by words, by vectors, by the graph and by all
-//! together, through the calls that an agent makes. Scored by what an answer says, not by where it stands.
+//! `nacre-bench graph60`: our own questions about an invented memory, by words, by vectors, by the graph and by all together,
+//! through the calls that an agent makes. Answers are scored by their content, not by their location.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,15 +18,15 @@ use crate::args::Global;
 use crate::context::layers;
 use crate::render;
 
-/// How many hits a question gets.
+/// Hits per question.
 const HITS: usize = 6;
-/// When the documents were written, the seed was planted and the questions are asked.
+/// The times at which the documents were written, the graph was seeded and the questions are asked.
 const WRITTEN: &str = "2026-01-05T09:00:00Z";
 const PLANTED: &str = "2026-05-01T09:00:00Z";
 const ASKED: &str = "2026-09-20T09:00:00Z";
 /// The sets of questions.
 const HALVES: [&str; 3] = ["tuned", "earlier", "aside"];
-/// The ways to ask.
+/// The retrievers to ask.
 const WAYS: [&str; 4] = ["bm25", "vectors", "graph", "hybrid"];
 
 #[derive(Deserialize)]
@@ -58,7 +58,7 @@ struct Change {
     category: String,
 }
 
-/// How one way did on one half.
+/// The score of one retriever on one half.
 #[derive(Default, Serialize)]
 struct Score {
     rows: usize,
@@ -66,9 +66,9 @@ struct Score {
     top3: usize,
     top6: usize,
     mrr: f64,
-    /// Rows in which something came back that was superseded.
+    /// Questions whose hits contain something superseded.
     superseded: usize,
-    /// Unanswerable rows on which it was silent, of how many.
+    /// Unanswerable questions with no hit, and their number.
     silent: usize,
     unanswerable: usize,
     categories: BTreeMap<String, [usize; 2]>,
@@ -118,11 +118,11 @@ pub fn run(data: &Path, half: &str, failures: bool, global: &Global) -> Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads the workspace, plants the seed, and makes the changes in their order.
+/// Reads the workspace, seeds the graph, and applies the changes in order.
 fn plant(group: &mut Group, data: &Path) -> Result<()> {
     nacre::workspace::sync(&mut group.enter(&caller(WRITTEN)?)?)?;
     let planted = nacre::graph::seed(&mut group.enter(&caller(PLANTED)?)?, &data.join("seed.toml"))?;
-    ensure!(planted.kept_out.is_empty(), "the seed was not taken in whole: {:?}", planted.kept_out);
+    ensure!(planted.kept_out.is_empty(), "the seed was not imported completely: {:?}", planted.kept_out);
     let changes: Changes = toml::from_str(&fs::read_to_string(data.join("changes.toml"))?)?;
     for Change { at, entity, key, value, category } in changes.change {
         let caller = Caller { now: at, ..caller(ASKED)? };
@@ -137,7 +137,7 @@ fn rows(path: &Path) -> Result<Vec<Row>> {
     text.lines().filter(|line| !line.trim().is_empty()).map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
-/// The texts of the hits, best first.
+/// Returns the texts of the hits, best first.
 fn ask(group: &mut Group, way: &str, row: &Row) -> Result<Vec<String>> {
     let of_agent = row.speaker == "agent";
     let (tool, request, list) = match way {
@@ -158,7 +158,7 @@ impl Score {
     fn count(&mut self, row: &Row, hits: &[String]) {
         let has = |hit: &String, wanted: &String| hit.contains(&wanted.to_lowercase());
         let outdated = hits.iter().any(|hit| row.not.iter().any(|old| has(hit, old)));
-        // The place of the hit that completes the answer.
+        // The rank of the hit that completes the answer.
         let place = match (row.answer.is_empty(), row.all.is_empty()) {
             (true, _) => hits.is_empty().then_some(0),
             (_, true) => hits.iter().position(|hit| row.answer.iter().any(|wanted| has(hit, wanted))),
@@ -200,7 +200,7 @@ fn page(results: &BTreeMap<String, BTreeMap<&str, Score>>, failures: bool) -> St
     for (half, ways) in results {
         let _ = writeln!(
             text,
-            "\n{half}\n\n| | top 1 | top 3 | top 6 | MRR | superseded shown | silent where it should be |"
+            "\n{half}\n\n| | top 1 | top 3 | top 6 | MRR | superseded shown | correctly silent |"
         );
         let _ = writeln!(text, "| --- | --- | --- | --- | --- | --- | --- |");
         for way in WAYS {
@@ -239,7 +239,7 @@ fn caller(at: &str) -> Result<Caller> {
     Ok(Caller::person("graph60".parse()?, time(at)?))
 }
 
-/// Copies a folder; every file counts as written at one time, so that nothing depends on when it was checked out.
+/// Copies a folder. Every file gets the same modification time, so that nothing depends on the time of the checkout.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     let written = u64::try_from(time(WRITTEN)?.as_millis())?;

@@ -1,5 +1,5 @@
-//! `nacre-bench inject`: what turns put before messages, on a set of our own, through the same calls as a
-//! host's. Half of the messages need something that is remembered, half need nothing.
+//! `nacre-bench inject`: turn context on a set of our own, through the same calls that a host makes. Half of the messages need a
+//! memory, half need nothing.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -21,17 +21,17 @@ const MEMORY: &str = include_str!("../data/inject/memory.jsonl");
 const TUNED: &str = include_str!("../data/inject/tuned.jsonl");
 const ASIDE: &str = include_str!("../data/inject/aside.jsonl");
 
-/// When the messages are written.
+/// The time of the messages.
 const NOW: &str = "2026-01-15T12:00:00Z";
 
-/// What is shown beside the measures.
+/// Additional output besides the scores.
 #[derive(Clone, Copy)]
 pub struct Show {
     pub wrong: bool,
     pub evidence: bool,
 }
 
-/// Something that is remembered.
+/// One item of the memory.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Item {
@@ -48,7 +48,7 @@ enum Item {
         agent: String,
         at: String,
     },
-    /// A correction, learned from what was said after something was asked.
+    /// A lesson from a correction that followed a question.
     Lesson {
         id: String,
         session: String,
@@ -73,19 +73,19 @@ enum Item {
     },
 }
 
-/// One message, and what it needs.
+/// A message, and the memories it needs.
 #[derive(Deserialize)]
 struct Message {
     message: String,
     needs: Vec<String>,
-    /// What may come as well.
+    /// Memories that are acceptable too.
     #[serde(default)]
     also: Vec<String>,
 }
 
-/// What came of the messages of one half.
+/// The result for the messages of one half.
 #[derive(Default)]
-struct Measured {
+struct HalfResult {
     needed: usize,
     injected: usize,
     lines: usize,
@@ -93,7 +93,7 @@ struct Measured {
     silent: usize,
     quiet: usize,
     tokens: Vec<f64>,
-    /// Of the turns that put something in.
+    /// Of the turns that added something.
     spoken: Vec<f64>,
     milliseconds: Vec<f64>,
     wrong: Vec<String>,
@@ -110,7 +110,7 @@ pub fn run(half: &str, show: Show, global: &Global) -> Result<ExitCode> {
     let layers = ["telemetry.events=off".to_owned()]
         .iter()
         .chain(&global.set)
-        .map(|pair| Layer::from_pair("the bench", pair))
+        .map(|pair| Layer::from_pair("the benchmark", pair))
         .collect::<Result<Vec<_>, _>>()?;
     let home = Home::new(folder.path(), Settings::from_layers(global.profile.as_deref(), &layers)?);
     let now = Time::parse(NOW).context("a time")?;
@@ -156,7 +156,7 @@ pub fn run(half: &str, show: Show, global: &Global) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Puts everything into the memory. Returns the names by source.
+/// Stores everything in the memory. Returns the names by source.
 fn remember(group: &mut Group, now: Time) -> Result<BTreeMap<String, String>> {
     let mut names = BTreeMap::new();
     let mut policies = String::from("# Gating policies\n");
@@ -214,11 +214,11 @@ fn measure(
     lines: &str,
     names: &BTreeMap<String, String>,
     show: Show,
-) -> Result<Measured> {
-    let mut measured = Measured::default();
+) -> Result<HalfResult> {
+    let mut measured = HalfResult::default();
     for (number, line) in lines.lines().enumerate() {
         let Message { message, needs, also } = serde_json::from_str(line).context("a line of messages")?;
-        // Each in a session of its own: what was put in before is no reason to be silent.
+        // Each in a session of its own, so that earlier injections do not suppress later ones.
         let caller = Caller::agent(format!("bench-{number}").parse()?, now);
         let started = Instant::now();
         let request = Request { explain: show.evidence, ..Request::new(message.clone()) };
@@ -260,7 +260,7 @@ fn measure(
     Ok(measured)
 }
 
-/// The name of what a line is made from; of a fact, that of the document that it was read from.
+/// Returns the name of a line's source; for a fact, the document that it was read from.
 fn of_line(line: &turn::Line, names: &BTreeMap<String, String>) -> String {
     let document = names
         .iter()
@@ -268,7 +268,7 @@ fn of_line(line: &turn::Line, names: &BTreeMap<String, String>) -> String {
     document.map_or_else(|| name(&line.source, names), |(_, name)| name.clone())
 }
 
-/// The name of what a line is made from; of a document, that of its file.
+/// Returns the name of a line's source; for a document, its file.
 fn name(source: &str, names: &BTreeMap<String, String>) -> String {
     let file = source.split('#').next().unwrap_or(source);
     names.get(source).or_else(|| names.get(file)).cloned().unwrap_or_else(|| source.to_owned())

@@ -1,18 +1,18 @@
-//! The benchmarks: each measures Nacre beside something the reader knows, in the same run. Most call the library; those of
-//! starting and serving run the `nacre` program. None of this is part of that program.
+//! The benchmarks: each compares Nacre with something the reader knows, in the same run. Most call the library; those of startup
+//! and serving run the `nacre` program. None of this is part of that program.
 
-// Flags, and what is read from outside.
+// Flags, environment and clock.
 mod args;
 mod context;
 mod render;
 
-// Shared by the benchmarks: clocks, measures of a ranking, invented texts, pictures.
+// Shared by the benchmarks: timers, ranking metrics, invented texts, figures.
 mod clock;
 mod measure;
 mod svg;
 mod words;
 
-// One file a benchmark, by its name.
+// One file per benchmark, by its name.
 mod boot;
 mod cold;
 mod embed;

@@ -1,16 +1,16 @@
-//! Measures of a ranked answer against what should be in it.
+//! Metrics of a ranked answer against the expected hits.
 
 use crate::words::Words;
 
-/// The measures, in the order of [`Row`]. *any*: one of the right ones is among the first k; *fraction*: the
-/// share of them that is.
+/// The metrics, in the order of [`Row`]. *any*: one of the right hits is among the first k; *fraction*: the share of the right
+/// hits that is.
 pub const NAMES: [&str; 8] =
     ["any@1", "any@5", "any@10", "fraction@1", "fraction@5", "fraction@10", "NDCG@10", "MRR"];
 
-/// One question's measures.
+/// The metrics of one question.
 pub type Row = [f64; NAMES.len()];
 
-/// Measures one answer.
+/// Scores one answer.
 #[expect(clippy::cast_precision_loss, reason = "places and counts are small")]
 pub fn measure(ranked: &[&str], right: &[&str]) -> Row {
     let place = |name: &&&str| ranked.iter().position(|found| found == *name);
@@ -25,7 +25,7 @@ pub fn measure(ranked: &[&str], right: &[&str]) -> Row {
     [any(1), any(5), any(10), fraction(1), fraction(5), fraction(10), found / ideal, first]
 }
 
-/// The mean of rows.
+/// Returns the mean of rows.
 #[expect(clippy::cast_precision_loss, reason = "counts are small")]
 pub fn mean<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Row {
     let (mut sum, mut count) = ([0.0; NAMES.len()], 0usize);
@@ -36,8 +36,8 @@ pub fn mean<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Row {
     sum.map(|sum| sum / count.max(1) as f64)
 }
 
-/// How much better the first is than the second, question by question, and the ends between which 95 of 100
-/// draws of as many questions lie (paired bootstrap): where 0 lies between them, no difference is shown.
+/// Returns by how much the first is better than the second, question by question, and the 95 % interval of a paired bootstrap. If
+/// the interval contains 0, no difference is shown.
 #[expect(clippy::cast_precision_loss, reason = "counts are small")]
 pub fn better(first: &[Row], second: &[Row]) -> [Row; 3] {
     const DRAWS: usize = 2_000;
@@ -70,12 +70,12 @@ mod tests {
     #[test]
     fn a_difference_has_an_interval() {
         let rows = |value: &dyn Fn(usize) -> f64| (0..200).map(|n| [value(n); 8]).collect::<Vec<Row>>();
-        // Better by one in ten questions, of 200: about 0.1 give or take two standard errors of 0.021.
+        // Better in one of ten questions, of 200: about 0.1, plus or minus two standard errors of 0.021.
         let [by, low, high] = better(&rows(&|n| f64::from(u8::from(n % 10 == 0))), &rows(&|_| 0.0));
         assert!(
             (by[0] - 0.1).abs() < 1e-9 && (0.05..0.07).contains(&low[0]) && (0.13..0.15).contains(&high[0])
         );
-        // The same: no difference, however far apart the questions are.
+        // Equal answers: no difference, however much the questions vary.
         let [by, low, high] = better(&rows(&|n| n as f64), &rows(&|n| n as f64));
         assert_eq!((by[0], low[0], high[0]), (0.0, 0.0, 0.0));
         assert_eq!(better(&[], &[])[0], [0.0; 8]);

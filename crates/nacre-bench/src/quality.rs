@@ -1,5 +1,5 @@
-//! `nacre-bench quality`: what search finds on public conversation sets, through the public calls: the corpus
-//! goes in by the session import, every question is a `memory_search`.
+//! `nacre-bench quality`: retrieval quality on public conversation sets, through the public calls: the corpus is imported with
+//! `session import`, and every question is a `memory_search`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,7 +22,7 @@ use crate::context::{embedder, home_path, now};
 use crate::measure::{NAMES, Row, better, mean, measure};
 use crate::render;
 
-/// The sets: the name to ask for, and the name of the files.
+/// The sets: the name on the command line, and the name of the files.
 const SETS: &[(&str, &str)] = &[
     ("locomo", "locomo_turn"),
     ("longmemeval", "longmemeval_s_turn"),
@@ -31,8 +31,8 @@ const SETS: &[(&str, &str)] = &[
     ("scifact", "scifact"),
 ];
 /// Parts of a score that messages do not have.
-const OF_OTHERS: &[&str] = &["relevance", "reinforcement", "recency", "age", "graph"];
-/// How many hits a question asks for.
+const PARTS_WITHOUT_MESSAGES: &[&str] = &["relevance", "reinforcement", "recency", "age", "graph"];
+/// Hits per question.
 const HITS: usize = 50;
 
 pub struct Options {
@@ -41,19 +41,19 @@ pub struct Options {
     pub categories: bool,
 }
 
-/// What is measured beside the settings as they are.
+/// Variants to measure besides the current settings.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Beside {
     Nothing,
-    /// The words alone.
+    /// Full-text search only.
     Words,
-    /// Each part left out, and the words alone.
+    /// Each part left out, and full-text search only.
     EachPart,
     /// One setting changed, as `KEY=VALUE`.
     Setting(String),
 }
 
-/// The variants that a page compares, by the names they have in what is measured.
+/// The variants that a page compares, by their names in the results.
 pub const ALL_PARTS: &str = "all parts";
 pub const WORDS_ALONE: &str = "words alone";
 
@@ -81,7 +81,7 @@ pub(super) struct Question {
     abstain: bool,
 }
 
-/// What one variant of the settings gave for one set.
+/// The results of one variant of the settings on one set.
 #[derive(Default)]
 struct Results {
     turns: Vec<(String, Row)>,
@@ -109,7 +109,7 @@ pub fn run(set: &str, data: &Path, options: &Options, global: &Global) -> Result
     Ok(ExitCode::SUCCESS)
 }
 
-/// Measures one set or all: an object for each set, variant and level, and the same as a table.
+/// Measures one set or all. Returns an object for each set, variant and level, and the same as a table.
 pub fn measure_sets(
     set: &str,
     data: &Path,
@@ -123,7 +123,7 @@ pub fn measure_sets(
         variants.extend(
             SCORE_PARTS
                 .iter()
-                .filter(|part| !OF_OTHERS.contains(part))
+                .filter(|part| !PARTS_WITHOUT_MESSAGES.contains(part))
                 .map(|part| (format!("without {part}"), vec![format!("search.without=[\"{part}\"]")])),
         );
     }
@@ -142,7 +142,7 @@ pub fn measure_sets(
         render::progress("");
         let _ = writeln!(
             text,
-            "{name} ({} half), {:.0} messages a second in, {:.0} s",
+            "{name} ({} half), {:.0} messages imported per second, {:.0} s",
             options.half,
             ingest,
             started.elapsed().as_secs_f64()
@@ -237,10 +237,10 @@ fn measure_set(
                     .iter()
                     .chain(&global.set)
                     .chain(settings)
-                    .map(|pair| Layer::from_pair("the bench", pair))
+                    .map(|pair| Layer::from_pair("the benchmark", pair))
                     .collect::<Result<Vec<_>, _>>()?;
                 let settings = Settings::from_layers(global.profile.as_deref(), &layers)?;
-                // A model that is installed is that of the user's home.
+                // An installed model is in the user's home.
                 let embedder = embedder(&Home::new(home_path(global)?, settings.clone()))?;
                 let home = Home::new(folder.path(), settings);
                 Ok(match embedder {
@@ -262,7 +262,7 @@ fn measure_set(
         for (home, results) in homes.iter().zip(&mut results) {
             let mut group = home.group(&"main".parse()?, caller.now)?;
             nacre::collection::embed(&mut group.enter(&caller)?, usize::MAX, &mut |_| {})?;
-            // The first reads the vectors.
+            // The first search loads the vectors.
             call(
                 &mut group.enter(&caller)?,
                 "memory_search",
@@ -301,7 +301,7 @@ fn ask(group: &mut nacre::Group, caller: &Caller, question: &Question, results: 
     Ok(())
 }
 
-/// The turns in the form that `session import` takes. What belongs to no session is one of its own.
+/// Returns the turns in the form that `session import` takes. A turn without a session gets one of its own.
 fn transcript(turns: &[Turn]) -> String {
     let mut text = String::new();
     for turn in turns {
@@ -314,7 +314,7 @@ fn transcript(turns: &[Turn]) -> String {
     text
 }
 
-/// The questions that have an answer, of one half, by what they search.
+/// Returns the answerable questions of one half, by the history they are about.
 pub(super) fn questions(data: &Path, file: &str, half: &str) -> Result<BTreeMap<String, Vec<Question>>> {
     let path = data.join(format!("{file}.queries.jsonl"));
     let text = std::fs::read_to_string(&path).with_context(|| format!("{} can't be read", path.display()))?;
@@ -334,7 +334,7 @@ pub(super) fn questions(data: &Path, file: &str, half: &str) -> Result<BTreeMap<
     Ok(by_scope)
 }
 
-/// Cuts a set in two for good: what is tuned is tuned on one half, and the other shows whether it holds.
+/// Splits a set into two fixed halves: weights are tuned on one, and the other is held out.
 pub(super) fn is_for_tuning(id: &str) -> bool {
     let byte = if id.contains('/') || id.bytes().all(|byte| byte.is_ascii_digit()) { 0 } else { 1 };
     Sha256::digest(id.as_bytes())[byte] & 1 == 1

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Error, Result};
 use serde::Serialize;
 
-/// Writes to standard output, and ends the last line. A reader that has gone is no failure.
+/// Writes to standard output, and ends the last line. A closed pipe is not an error.
 pub fn out(text: &str) -> Result<()> {
     let mut stdout = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
@@ -22,14 +22,14 @@ pub fn json(value: &impl Serialize) -> Result<()> {
     out(&serde_json::to_string(value)?)
 }
 
-/// Shows the progress of long work if a person is watching. An empty text clears the line.
+/// Shows the progress of long work on a terminal. An empty text clears the line.
 pub fn progress(text: &str) {
     if io::stderr().is_terminal() {
         eprint!("\r\x1b[2K{text}");
     }
 }
 
-/// Shows what went wrong and what to do.
+/// Shows an error and its hint.
 pub fn error(error: &Error) -> ExitCode {
     eprintln!("error: {error:#}");
     if let Some(hint) = error.downcast_ref().and_then(nacre::Error::hint) {

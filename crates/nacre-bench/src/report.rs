@@ -1,5 +1,5 @@
-//! `nacre-bench report`: quality and speed as one page of Markdown, with two pictures beside it. All of it is
-//! measured by the run that writes it.
+//! `nacre-bench report`: quality and speed as one Markdown page with two SVG figures. All numbers are measured by the run that
+//! writes it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::render;
 use crate::{clock, speed, svg};
 
 const SIZES: &[usize] = &[10_000, 100_000, 1_000_000];
-/// The measure that pictures show of each set and level: the set, the level, and its place in [`NAMES`].
+/// The metric that figures show for each set and level: the set, the level, and its place in [`NAMES`].
 const HEADLINES: &[(&str, &str, usize)] = &[
     ("locomo", "turns", 5),
     ("longmemeval", "turns", 5),
@@ -26,24 +26,24 @@ const HEADLINES: &[(&str, &str, usize)] = &[
     ("scifact", "turns", 6),
 ];
 
-/// What one variant gave on one set, level and half.
-struct Measured {
+/// The score of one variant on one set, level and half.
+struct VariantScore {
     set: String,
     level: String,
     variant: String,
     questions: f64,
     row: Row,
-    /// How much better all parts are, and the ends of the interval; of a variant beside them.
+    /// By how much all parts are better than this variant, and the ends of the interval.
     better: Option<[Row; 3]>,
 }
 
 pub fn run(data: &Path, page: &Path, global: &Global) -> Result<ExitCode> {
-    // Quality takes minutes: a missing program is told before.
+    // Quality takes minutes: a missing program is reported first.
     nacre_program(global)?;
     let mut text = head();
     let tune = quality(data, "tune", Beside::EachPart, global)?;
     let aside = quality(data, "aside", Beside::Words, global)?;
-    let all: Vec<Measured> =
+    let all: Vec<VariantScore> =
         aside.iter().filter_map(|right| Some(both(find(&tune, right)?, right))).collect();
     let speeds = speed::measure(SIZES, global)?;
 
@@ -53,10 +53,8 @@ pub fn run(data: &Path, page: &Path, global: &Global) -> Result<ExitCode> {
     std::fs::write(page.with_file_name(&pictures[1]), ablation(&tune))?;
 
     let _ =
-        writeln!(text, "## Quality\n\n{WHAT_IS_MEASURED}\n\n![Words alone and all parts]({})\n", pictures[0]);
-    for (half, measured) in
-        [("The half set aside", &aside), ("The half that was tuned on", &tune), ("All questions", &all)]
-    {
+        writeln!(text, "## Quality\n\n{METHOD}\n\n![Words alone compared with all parts]({})\n", pictures[0]);
+    for (half, measured) in [("Held-out half", &aside), ("Tuning half", &tune), ("All questions", &all)] {
         let _ = writeln!(text, "### {half}\n");
         let shown =
             measured.iter().filter(|found| [ALL_PARTS, WORDS_ALONE].contains(&found.variant.as_str()));
@@ -65,16 +63,16 @@ pub fn run(data: &Path, page: &Path, global: &Global) -> Result<ExitCode> {
     }
     let _ = writeln!(
         text,
-        "### What each part is worth\n\nOn the half that was tuned on: what is lost when one part is left out.\n\n\
+        "### Ablation\n\nThe loss when one part of the score is left out, on the tuning half.\n\n\
          ![The loss without each part]({})\n",
         pictures[1]
     );
     table(&mut text, tune.iter().filter(|found| found.level == "turns"));
     let _ = writeln!(
         text,
-        "## Speed\n\nInvented conversations beside a plain FTS5 table with the same texts, which is asked for any of the \
-         words, ordered by `rank`. Warm searches and imports are {}, measured in turn; fresh processes are the `nacre` \
-         and `sqlite3` programs, median on the wall.\n",
+        "## Speed\n\nInvented conversations, compared with a plain FTS5 table of the same texts, which is queried for any of \
+         the words, ordered by `rank`. Warm searches and imports are {}, measured alternately; fresh processes are the \
+         `nacre` and `sqlite3` programs, median wall-clock time.\n",
         clock::kind()
     );
     for measured in &speeds {
@@ -93,22 +91,21 @@ pub fn run(data: &Path, page: &Path, global: &Global) -> Result<ExitCode> {
         text.push('\n');
     }
     std::fs::write(page, text).with_context(|| format!("{} can't be written", page.display()))?;
-    render::out(&format!("{}, {} and {} are written\n", page.display(), pictures[0], pictures[1]))?;
+    render::out(&format!("Wrote {}, {} and {}\n", page.display(), pictures[0], pictures[1]))?;
     Ok(ExitCode::SUCCESS)
 }
 
-const WHAT_IS_MEASURED: &str = "Through the public calls: each history goes in by `session import` into a memory of its own, each \
-question is one `memory_search`. Questions without an answer are left out. *any@k*: one of the right messages is among \
-the first k; *fraction@k*: the share of them that is.\n\n\
-Every set is cut in two for good by a hash of the question's id. The weights started from a rule that had been made \
-while looking at these sets, both halves of it in its last steps. About 100 variants were then compared, and picked, on \
-one half of the questions. The other half was not picked on, but it was looked at along the way: before, after the \
-weights, and after two changes that were kept with its figures in sight (more common words, smaller pieces). The last \
-changes (pieces of 25 words where people talk, the condition of an instruction as a piece, statements that begin alike, \
-what is found from a similarity of .25 on) were picked without looking at it. Two \
-constants of the built-in model were chosen on locomo as well (training/README.md). So the half set aside is a check and \
-no proof: only questions nobody has seen would be one. Histories are shared by the halves of locomo, beam, conflict \
-and scifact; in longmemeval each question has its own.";
+const METHOD: &str = "Everything goes through the public calls: `session import` imports each history into a memory of its own, and \
+each question is one `memory_search`. Questions without an answer are left out. *any@k*: one of the right messages is \
+among the first k; *fraction@k*: the share of the right messages that is.\n\n\
+A hash of the question's id splits every set into two fixed halves. The weights started from a rule that was developed \
+while looking at these sets, in its last steps at both halves. About 100 variants were then compared and chosen on one \
+half, the tuning half. The other half was not used to choose, but it was looked at along the way: before, after the \
+weights were chosen, and after two changes that were kept with its numbers known (more common words, smaller pieces). The \
+last changes (pieces of 25 words in conversations, the condition of an instruction as a piece, statements with the same \
+beginning, hits from a similarity of .25) were chosen without looking at it. Two constants of the built-in model were \
+also chosen on locomo (training/README.md). So the held-out half is a sanity check, not proof; only unseen questions \
+would prove it. The halves of locomo, beam, conflict and scifact share histories; in longmemeval each question has its own.";
 
 fn head() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -118,7 +115,8 @@ fn head() -> String {
     let processor = model.map_or_else(String::new, |model| format!(" of {model}"));
     let commit = commit().map_or_else(String::new, |commit| format!(" ({commit})"));
     let day = now().to_string().chars().take(10).collect::<String>();
-    let debug = if cfg!(debug_assertions) { " This is a debug build: its times say nothing." } else { "" };
+    let debug =
+        if cfg!(debug_assertions) { " This is a debug build: its times are meaningless." } else { "" };
     format!(
         "# Benchmarks\n\nWritten by `nacre-bench report` on {day}: nacre {}{commit}, {}, {cores} cores{processor}.{debug}\n\n",
         env!("CARGO_PKG_VERSION"),
@@ -126,7 +124,7 @@ fn head() -> String {
     )
 }
 
-/// The commit it was built from, or else the one that is checked out where it runs.
+/// Returns the commit of the build, or else of the checkout in which it runs.
 fn commit() -> Option<String> {
     if let Some(commit) = option_env!("NACRE_COMMIT") {
         return Some(commit.to_owned());
@@ -136,13 +134,13 @@ fn commit() -> Option<String> {
     (output.status.success() && !commit.is_empty()).then(|| format!("in a checkout of {commit}"))
 }
 
-fn quality(data: &Path, half: &str, beside: Beside, global: &Global) -> Result<Vec<Measured>> {
+fn quality(data: &Path, half: &str, beside: Beside, global: &Global) -> Result<Vec<VariantScore>> {
     let options = Options { half: half.to_owned(), beside, categories: false };
     let (found, _) = measure_sets("all", data, &options, global)?;
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let number = |value: &Value| value.as_f64().unwrap_or_default();
     let row = |value: &Value| NAMES.map(|name| number(&value[name]));
-    let read = |value: &Value| Measured {
+    let read = |value: &Value| VariantScore {
         set: word(&value["set"]),
         level: word(&value["level"]),
         variant: word(&value["variant"]),
@@ -153,21 +151,21 @@ fn quality(data: &Path, half: &str, beside: Beside, global: &Global) -> Result<V
     Ok(found.iter().map(read).collect())
 }
 
-fn find<'a>(among: &'a [Measured], like: &Measured) -> Option<&'a Measured> {
-    let is = |found: &&Measured| {
+fn find<'a>(among: &'a [VariantScore], like: &VariantScore) -> Option<&'a VariantScore> {
+    let is = |found: &&VariantScore| {
         (&found.set, &found.level, &found.variant) == (&like.set, &like.level, &like.variant)
     };
     among.iter().find(is)
 }
 
-/// Both halves together: the mean over all questions.
-fn both(left: &Measured, right: &Measured) -> Measured {
+/// Combines both halves: the mean over all questions.
+fn both(left: &VariantScore, right: &VariantScore) -> VariantScore {
     let questions = left.questions + right.questions;
     let mean = |(left_value, right_value): (f64, f64)| {
         (left_value * left.questions + right_value * right.questions) / questions
     };
     let row = std::array::from_fn(|place| mean((left.row[place], right.row[place])));
-    Measured {
+    VariantScore {
         set: left.set.clone(),
         level: left.level.clone(),
         variant: left.variant.clone(),
@@ -177,21 +175,22 @@ fn both(left: &Measured, right: &Measured) -> Measured {
     }
 }
 
-fn table<'a>(text: &mut String, rows: impl Iterator<Item = &'a Measured>) {
+fn table<'a>(text: &mut String, rows: impl Iterator<Item = &'a VariantScore>) {
     let _ = writeln!(text, "| set | | questions | {} |", NAMES.join(" | "));
     let _ = writeln!(text, "| --- | --- | ---: |{}", " ---: |".repeat(NAMES.len()));
-    for Measured { set, level, variant, questions, row, .. } in rows {
+    for VariantScore { set, level, variant, questions, row, .. } in rows {
         let row = row.map(|value| format!("{value:.3}")).join(" | ");
         let _ = writeln!(text, "| {set}, {level} | {variant} | {questions} | {row} |");
     }
     text.push('\n');
 }
 
-/// The headlines of the words alone, and how much better all parts are.
-fn intervals(text: &mut String, measured: &[Measured]) {
+/// Writes the headline metrics: by how much all parts are better than words alone.
+fn intervals(text: &mut String, measured: &[VariantScore]) {
     let line = |(set, level, place): &(&str, &str, usize)| {
-        let is =
-            |found: &&Measured| (&*found.set, &*found.level, &*found.variant) == (set, level, WORDS_ALONE);
+        let is = |found: &&VariantScore| {
+            (&*found.set, &*found.level, &*found.variant) == (set, level, WORDS_ALONE)
+        };
         let [by, low, high] = measured.iter().find(is)?.better?;
         Some(format!(
             "- {set}, {level}, {}: {:+.1} points [{:+.1}, {:+.1}]",
@@ -205,19 +204,19 @@ fn intervals(text: &mut String, measured: &[Measured]) {
     if !lines.is_empty() {
         let _ = writeln!(
             text,
-            "All parts against the words alone, question by question, with 95 % intervals (paired bootstrap):\n\n{}\n",
+            "All parts compared with words alone, question by question, with 95 % intervals (paired bootstrap):\n\n{}\n",
             lines.join("\n")
         );
     }
 }
 
-fn value(among: &[Measured], headline: (&str, &str, usize), variant: &str) -> Option<f64> {
+fn value(among: &[VariantScore], headline: (&str, &str, usize), variant: &str) -> Option<f64> {
     let (set, level, place) = headline;
-    let is = |found: &&Measured| (&*found.set, &*found.level, &*found.variant) == (set, level, variant);
+    let is = |found: &&VariantScore| (&*found.set, &*found.level, &*found.variant) == (set, level, variant);
     among.iter().find(is).map(|found| found.row[place])
 }
 
-fn headlines(measured: &[Measured]) -> String {
+fn headlines(measured: &[VariantScore]) -> String {
     let row = |headline: &(&str, &str, usize)| {
         let (set, level, place) = *headline;
         let values = [WORDS_ALONE, ALL_PARTS].map(|variant| value(measured, *headline, variant));
@@ -226,11 +225,11 @@ fn headlines(measured: &[Measured]) -> String {
         Some(svg::Row { label: format!("{set}{level}, {}", NAMES[place]), values })
     };
     let rows: Vec<svg::Row> = HEADLINES.iter().filter_map(row).collect();
-    svg::bars("What is found, on the half set aside", &[WORDS_ALONE, ALL_PARTS], &rows, 3)
+    svg::bars("Right messages found, held-out half", &[WORDS_ALONE, ALL_PARTS], &rows, 3)
 }
 
-/// For each part the mean loss over the headlines.
-fn ablation(measured: &[Measured]) -> String {
+/// Draws the mean loss over the headline metrics without each part.
+fn ablation(measured: &[VariantScore]) -> String {
     let mean = |variant: &str| {
         let values: Vec<f64> =
             HEADLINES.iter().filter_map(|headline| value(measured, *headline, variant)).collect();
@@ -254,7 +253,7 @@ fn ablation(measured: &[Measured]) -> String {
         })
         .collect();
     rows.sort_by(|a, b| b.values[0].total_cmp(&a.values[0]));
-    svg::bars("Points lost, mean of the headline measures, on the half tuned on", &["loss"], &rows, 2)
+    svg::bars("Points lost without each part: mean of the headline metrics, tuning half", &["loss"], &rows, 2)
 }
 
 #[cfg(test)]
@@ -263,7 +262,7 @@ mod tests {
 
     #[test]
     fn halves_together_are_the_mean_over_all_questions() {
-        let half = |questions: f64, value: f64| Measured {
+        let half = |questions: f64, value: f64| VariantScore {
             set: "a".into(),
             level: "turns".into(),
             variant: ALL_PARTS.into(),

@@ -1,7 +1,7 @@
-//! `nacre-bench serve`: many clients at once on a server of ours, nine searches to one store, beside a bare axum server over a
-//! plain FTS5 table with the same texts.
+//! `nacre-bench serve`: many clients at once on `nacre serve`, nine searches to one store, compared with a bare axum server over
+//! a plain FTS5 table of the same texts.
 //!
-//! Both servers are processes of their own and stay up; they are asked in turn, so that a noisy machine is noisy for both.
+//! Both servers are processes of their own and stay up. They are loaded alternately, so that noise affects both.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -26,25 +26,25 @@ use crate::context::{nacre_program, now};
 use crate::render;
 use crate::words::{Words, transcript};
 
-/// In how many turns the two are asked.
+/// How often the load alternates between the two.
 const ROUNDS: u32 = 4;
-/// One in so many requests is a store.
-const STORES: u64 = 10;
+/// One request in this many is a store.
+const REQUESTS_PER_STORE: u64 = 10;
 const HITS: usize = 10;
-/// The goals: p99 by the median, requests a second by those of the bare server.
+/// The goals: p99 as a multiple of the median, requests per second as a share of the bare server's.
 const TAIL_GOAL: f64 = 10.0;
 const RATE_GOAL: f64 = 0.5;
 
-/// How much of it.
+/// The amount of load.
 pub struct Load {
     pub clients: usize,
     pub seconds: u64,
     pub passages: usize,
 }
 
-/// What came of one server.
+/// The result of one server.
 #[derive(Default, Serialize)]
-struct Served {
+struct ServerResult {
     requests: usize,
     per_second: f64,
     p50_ms: f64,
@@ -54,7 +54,7 @@ struct Served {
     errors: usize,
     stored: usize,
     lost: usize,
-    /// Megabytes of memory after the first turn, at most, and at the end.
+    /// Megabytes of memory after the first round, at the peak, and at the end.
     memory_mb: [f64; 3],
     #[serde(skip)]
     times: Vec<(bool, f64)>,
@@ -91,12 +91,12 @@ pub fn run(load: &Load, global: &Global) -> Result<ExitCode> {
     let (address, key) = found(&home)?;
     let bare_address: SocketAddr = {
         let mut line = String::new();
-        let out = bare.0.stdout.take().context("the bare server says its address")?;
+        let out = bare.0.stdout.take().context("the bare server prints its address")?;
         BufReader::new(out).read_line(&mut line)?;
         line.trim().parse().context("the bare server did not start")?
     };
-    let (mut our_share, mut bare_share) = (Served::default(), Served::default());
-    // What is read first is brought into memory.
+    let (mut our_share, mut bare_share) = (ServerResult::default(), ServerResult::default());
+    // The first requests warm the caches.
     for (address, key) in [(address, Some(key.as_str())), (bare_address, None)] {
         slice(address, key, load, Duration::from_secs(2), 0, None)?;
     }
@@ -117,17 +117,17 @@ pub fn run(load: &Load, global: &Global) -> Result<ExitCode> {
     report(load, &our_share, &bare_share, global.json)
 }
 
-/// The same texts for both.
+/// Fills both with the same texts.
 fn fill(passages: usize, home: &Path, plain: &Path) -> Result<()> {
-    const BATCH: usize = 10_000;
+    const BATCH_TEXTS: usize = 10_000;
     let home = Home::new(home, Settings::default());
     let (mut words, now) = (Words::default(), now());
     let mut group = home.group(&"main".parse()?, now)?;
     let caller = Caller::person("bench".parse()?, now);
     let mut db = plain_at(plain)?;
-    for first in (0..passages).step_by(BATCH) {
-        render::progress(&format!("{first} of {passages} passages taken in"));
-        let batch = words.messages(first, BATCH.min(passages - first));
+    for first in (0..passages).step_by(BATCH_TEXTS) {
+        render::progress(&format!("{first} of {passages} passages imported"));
+        let batch = words.messages(first, BATCH_TEXTS.min(passages - first));
         nacre::session::import_transcript(
             &mut group.enter(&caller)?,
             transcript(&batch).as_bytes(),
@@ -153,7 +153,7 @@ fn plain_at(file: &Path) -> Result<Connection> {
     Ok(db)
 }
 
-/// Waits until our server has said where it is.
+/// Waits until `nacre serve` has written its address.
 fn found(home: &Path) -> Result<(SocketAddr, String)> {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(60) {
@@ -167,7 +167,7 @@ fn found(home: &Path) -> Result<(SocketAddr, String)> {
     bail!("the server does not start")
 }
 
-/// A server that ends with the bench.
+/// A server that ends with the benchmark.
 struct Process(Child);
 
 impl Process {
@@ -190,7 +190,7 @@ impl Drop for Process {
     }
 }
 
-/// All clients for some time, with samples of the server's memory.
+/// Runs all clients for some time, and samples the server's memory.
 fn slice(
     address: SocketAddr,
     key: Option<&str>,
@@ -198,10 +198,10 @@ fn slice(
     time: Duration,
     round: u32,
     process: Option<u32>,
-) -> Result<Served> {
+) -> Result<ServerResult> {
     let begun = Instant::now();
     let until = begun + time;
-    let mut all = Served::default();
+    let mut all = ServerResult::default();
     std::thread::scope(|scope| {
         let clients: Vec<_> = (0..load.clients)
             .map(|number| scope.spawn(move || client(address, key, number, round, until)))
@@ -222,29 +222,29 @@ fn slice(
     Ok(all)
 }
 
-/// One client: it asks, waits for the answer, and asks again.
+/// Runs one client: it sends a request, waits for the answer, and repeats.
 fn client(
     address: SocketAddr,
     key: Option<&str>,
     number: usize,
     round: u32,
     until: Instant,
-) -> Result<Served> {
+) -> Result<ServerResult> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(Duration::from_secs(60)))?;
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut words = Words::default();
-    // Each client has words of its own.
+    // Each client has its own words.
     for _ in 0..number * 97 + usize::try_from(round)? * 7_919 {
         words.next();
     }
     let head = key.map(|key| format!("Authorization: Bearer {key}\r\n")).unwrap_or_default();
-    let mut served = Served::default();
+    let mut served = ServerResult::default();
     let mut count = 0u64;
     while Instant::now() < until {
         count += 1;
-        let store = (count + number as u64).is_multiple_of(STORES);
+        let store = (count + number as u64).is_multiple_of(REQUESTS_PER_STORE);
         let length = 5 + usize::try_from(words.next() % 6)?;
         let text = words.sentence(if store { 20 } else { length });
         let text = if store { format!("{text} client{number} round{round} number{count}") } else { text };
@@ -296,7 +296,7 @@ fn answer(reader: &mut BufReader<TcpStream>) -> Result<(u16, String)> {
     Ok((status, String::from_utf8_lossy(&body).into_owned()))
 }
 
-/// Megabytes of memory that a process has, where the system tells it.
+/// Returns the resident memory of a process in megabytes, if the system reports it.
 #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
 fn memory(process: u32) -> Option<f64> {
     let status =
@@ -305,8 +305,8 @@ fn memory(process: u32) -> Option<f64> {
     Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? as f64 / 1_000.0)
 }
 
-impl Served {
-    fn add(&mut self, other: Served) {
+impl ServerResult {
+    fn add(&mut self, other: ServerResult) {
         self.times.extend(other.times);
         self.written.extend(other.written);
         if self.memory_mb[0] == 0.0 {
@@ -323,8 +323,8 @@ impl Served {
         self.said.get_or_insert_with(|| said.to_owned());
     }
 
-    /// Adds up, and looks for what was acknowledged in the database that the server left.
-    #[expect(clippy::cast_precision_loss, reason = "requests a second")]
+    /// Adds up the results, and looks for every acknowledged store in the database that the server left.
+    #[expect(clippy::cast_precision_loss, reason = "requests per second")]
     fn count(&mut self, database: &Path, sql: &str) -> Result<()> {
         let db = Connection::open(database)?;
         let mut statement = db.prepare(sql)?;
@@ -352,7 +352,7 @@ impl Served {
     }
 }
 
-fn report(load: &Load, ours: &Served, bare: &Served, as_json: bool) -> Result<ExitCode> {
+fn report(load: &Load, ours: &ServerResult, bare: &ServerResult, as_json: bool) -> Result<ExitCode> {
     if as_json {
         render::json(&json!({
             "clients": load.clients, "seconds": load.seconds, "passages": load.passages, "nacre": ours, "bare": bare
@@ -360,7 +360,7 @@ fn report(load: &Load, ours: &Served, bare: &Served, as_json: bool) -> Result<Ex
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = format!(
-        "{} clients, {} s each in {ROUNDS} turns, {} passages, one store to nine searches\n\n{:22} {:>12} {:>12} {:>7}\n",
+        "{} clients, {} s each in {ROUNDS} rounds, {} passages, one store to nine searches\n\n{:22} {:>12} {:>12} {:>7}\n",
         load.clients, load.seconds, load.passages, "", "nacre", "axum + FTS5", "ratio"
     );
     let mut line = |what: &str, ours: String, bare: String, ratio: String, goal: String| {
@@ -370,7 +370,7 @@ fn report(load: &Load, ours: &Served, bare: &Served, as_json: bool) -> Result<Ex
     let ms = |time: f64| format!("{time:.1} ms");
     let rate = ours.per_second / bare.per_second;
     line(
-        "requests a second",
+        "requests per second",
         format!("{:.0}", ours.per_second),
         format!("{:.0}", bare.per_second),
         format!("{rate:.2}"),
@@ -395,13 +395,14 @@ fn report(load: &Load, ours: &Served, bare: &Served, as_json: bool) -> Result<Ex
         verdict(ours.errors == 0, "none"),
     );
     line(
-        "lost of stored",
+        "lost stores",
         format!("{} of {}", ours.lost, ours.stored),
         format!("{} of {}", bare.lost, bare.stored),
         String::new(),
         verdict(ours.lost == 0, "none"),
     );
-    let grown = |served: &Served| format!("{:.0} to {:.0} MB", served.memory_mb[0], served.memory_mb[2]);
+    let grown =
+        |served: &ServerResult| format!("{:.0} to {:.0} MB", served.memory_mb[0], served.memory_mb[2]);
     line("memory", grown(ours), grown(bare), String::new(), String::new());
     for said in [&ours.said, &bare.said].into_iter().flatten() {
         let _ = writeln!(text, "first error: {said}");
@@ -415,7 +416,7 @@ fn report(load: &Load, ours: &Served, bare: &Served, as_json: bool) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-/// The bare server: what one writes in an afternoon. It says its address and serves until it is ended.
+/// The bare server, as one would write it in an afternoon. It prints its address and serves until it is killed.
 pub fn bare(file: &Path) -> Result<ExitCode> {
     #[derive(Deserialize)]
     struct Asked {

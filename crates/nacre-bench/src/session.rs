@@ -1,4 +1,4 @@
-//! `nacre-bench session`: what transcripts cost, beside what nobody can do without, in the same run.
+//! `nacre-bench session`: cost of transcripts, compared with the minimum that any program needs, in the same run.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -54,7 +54,7 @@ pub fn run(megabytes: usize, global: &Global) -> Result<ExitCode> {
     }
     let append = (percentile(&ours, 50), percentile(&theirs, 50));
 
-    // A long transcript that was written by something else: nothing of it is in the database.
+    // A long transcript that another program wrote: nothing of it is in the database.
     let long = folder.path().join("groups/main/sessions/long.jsonl");
     let mut file = std::io::BufWriter::new(File::create(&long)?);
     let mut written = 0;

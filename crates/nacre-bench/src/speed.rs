@@ -1,8 +1,7 @@
-//! `nacre-bench speed`: how search and import hold up as a memory grows, beside a plain FTS5 table that holds
-//! the same texts.
+//! `nacre-bench speed`: search and import as a memory grows, compared with a plain FTS5 table of the same texts.
 //!
-//! Both do the same work in turn, so that a noisy machine is noisy for both, and the ratio is what counts.
-//! Warm searches and imports are counted in CPU time where the system tells it, fresh processes on the wall.
+//! Both do the same work alternately, so that noise affects both; the ratio counts. Warm searches and imports are measured in CPU
+//! time if the system reports it, fresh processes in wall-clock time.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -21,17 +20,16 @@ use crate::context::{nacre_program, now};
 use crate::render;
 use crate::words::{Words, transcript};
 
-/// Messages in one import, as many as it takes in one transaction, and rows in one transaction of the plain
-/// table.
-const BATCH: usize = 10_000;
-/// Warm questions and fresh processes.
+/// Messages in one import, which are one transaction, and rows in one transaction of the plain table.
+const BATCH_MESSAGES: usize = 10_000;
+/// Warm searches and fresh processes.
 const QUESTIONS: usize = 300;
-/// Of a million messages the plain table takes a second for one: fewer tell the same.
-const QUESTIONS_OF_MANY: usize = 100;
-const FRESH: usize = 20;
+/// With a million messages the plain table takes a second per search, so fewer are made.
+const QUESTIONS_AT_A_MILLION: usize = 100;
+const FRESH_RUNS: usize = 20;
 const HITS: usize = 10;
 
-/// The goals: ratios to plain FTS5 by the number of messages, ours by its own median, to the text, megabytes.
+/// The goals: ratios to plain FTS5 by number of messages, p99 to the median, database to text, megabytes.
 const WARM_GOALS: &[(usize, f64)] = &[(10_000, 0.3), (100_000, 0.2), (1_000_000, 0.08)];
 const COLD_GOALS: &[(usize, f64)] = &[(10_000, 1.5), (100_000, 0.5)];
 const TAIL_GOAL: f64 = 5.0;
@@ -39,9 +37,9 @@ const INGEST_GOAL: f64 = 0.5;
 const DATABASE_GOAL: f64 = 4.0;
 const BINARY_GOAL_MB: f64 = 25.0;
 
-/// What was measured at one size.
+/// The result at one size.
 #[derive(Serialize)]
-pub struct Measured {
+pub struct SizeResult {
     pub messages: usize,
     search_p50_ms: f64,
     search_p99_ms: f64,
@@ -56,7 +54,7 @@ pub struct Measured {
     binary_mb: f64,
 }
 
-/// A line of the table: what, ours, plain FTS5's, how they compare, the goal and whether it holds.
+/// A line of the table: the name, Nacre's value, plain FTS5's, their ratio, and the goal with a verdict.
 pub struct Line {
     pub what: &'static str,
     pub ours: String,
@@ -72,7 +70,8 @@ pub fn run(sizes: &[String], global: &Global) -> Result<ExitCode> {
         render::json(&json!({ "time": clock::kind(), "sizes": measured }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = format!("warm searches and imports in {}, fresh processes on the wall\n", clock::kind());
+    let mut text =
+        format!("warm searches and imports in {}, fresh processes in wall-clock time\n", clock::kind());
     for measured in &measured {
         let _ =
             writeln!(text, "\n{:28} {:>12} {:>12} {:>7}", title(measured), "nacre", "plain FTS5", "ratio");
@@ -93,19 +92,19 @@ pub fn run(sizes: &[String], global: &Global) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Measures each size in a folder of its own, which is thrown away.
-pub fn measure(sizes: &[usize], global: &Global) -> Result<Vec<Measured>> {
+/// Measures each size in a temporary folder of its own.
+pub fn measure(sizes: &[usize], global: &Global) -> Result<Vec<SizeResult>> {
     let program = nacre_program(global)?;
     let measured = sizes.iter().map(|messages| measure_size(*messages, &program, global)).collect();
     render::progress("");
     measured
 }
 
-pub fn title(measured: &Measured) -> String {
+pub fn title(measured: &SizeResult) -> String {
     format!("{} messages", measured.messages)
 }
 
-impl Measured {
+impl SizeResult {
     #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
     pub fn lines(&self) -> Vec<Line> {
         let ms = |time: f64| format!("{time:.3} ms");
@@ -140,7 +139,7 @@ impl Measured {
                 None,
             ),
             line(
-                "search, p99 by its own p50",
+                "search, p99 / p50",
                 String::new(),
                 format!("{:.2}", self.plain_p99_ms / self.plain_p50_ms),
                 self.search_p99_ms / self.search_p50_ms,
@@ -156,14 +155,14 @@ impl Measured {
             Line {
                 goal: verdict(ingest >= INGEST_GOAL, &format!("at least {INGEST_GOAL}")),
                 ..line(
-                    "messages taken in",
+                    "messages imported",
                     rate(self.ingest_per_second),
                     rate(self.plain_ingest_per_second),
                     ingest,
                     None,
                 )
             },
-            line("database beside its text", mb(database), mb(text), database / text, Some(DATABASE_GOAL)),
+            line("database size / text size", mb(database), mb(text), database / text, Some(DATABASE_GOAL)),
             Line {
                 what: "program",
                 ours: format!("{:.1} MB", self.binary_mb),
@@ -180,18 +179,18 @@ fn verdict(holds: bool, goal: &str) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of one run")]
-fn measure_size(messages: usize, program: &Path, global: &Global) -> Result<Measured> {
-    ensure!(messages > 0, "there is nothing to measure");
-    let folder = tempfile::tempdir().context("a folder to measure in")?;
+fn measure_size(messages: usize, program: &Path, global: &Global) -> Result<SizeResult> {
+    ensure!(messages > 0, "the count must be at least 1");
+    let folder = tempfile::tempdir().context("no temporary folder can be created")?;
     let (home_folder, plain_file) = (folder.path().join("home"), folder.path().join("plain.db"));
     let layers = std::iter::once(&"telemetry.events=off".to_owned())
         .chain(&global.set)
-        .map(|pair| Layer::from_pair("the bench", pair))
+        .map(|pair| Layer::from_pair("the benchmark", pair))
         .collect::<Result<Vec<_>, _>>()?;
     let home = Home::new(&home_folder, Settings::from_layers(global.profile.as_deref(), &layers)?);
     let caller = Caller::person("bench".parse()?, now());
     let mut group = home.group(&"main".parse()?, caller.now)?;
-    // As safe as ours: what was committed is on disk.
+    // As durable as Nacre: every commit is flushed to disk.
     let mut plain = Connection::open(&plain_file)?;
     plain.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE VIRTUAL TABLE docs USING fts5 (content);",
@@ -199,9 +198,9 @@ fn measure_size(messages: usize, program: &Path, global: &Global) -> Result<Meas
 
     let mut words = Words::default();
     let (mut ingest, mut plain_ingest, mut text_bytes) = (0.0, 0.0, 0);
-    for first in (0..messages).step_by(BATCH) {
-        render::progress(&format!("{messages} messages: {first} taken in"));
-        let batch = words.messages(first, BATCH.min(messages - first));
+    for first in (0..messages).step_by(BATCH_MESSAGES) {
+        render::progress(&format!("{messages} messages: {first} imported"));
+        let batch = words.messages(first, BATCH_MESSAGES.min(messages - first));
         let input = transcript(&batch);
         text_bytes += batch.iter().map(|message| message.text.len() as u64).sum::<u64>();
         ingest += cpu(|| {
@@ -211,7 +210,7 @@ fn measure_size(messages: usize, program: &Path, global: &Global) -> Result<Meas
                 "bench",
                 |_| {},
             )?;
-            ensure!(recorded.added == batch.len(), "{} of {} were taken", recorded.added, batch.len());
+            ensure!(recorded.added == batch.len(), "{} of {} were imported", recorded.added, batch.len());
             Ok(())
         })?;
         plain_ingest += cpu(|| {
@@ -224,7 +223,7 @@ fn measure_size(messages: usize, program: &Path, global: &Global) -> Result<Meas
     }
 
     let (mut search, mut plain_search) = (Vec::new(), Vec::new());
-    let questions = if messages > 200_000 { QUESTIONS_OF_MANY } else { QUESTIONS };
+    let questions = if messages > 200_000 { QUESTIONS_AT_A_MILLION } else { QUESTIONS };
     for number in 0..=questions {
         render::progress(&format!("{messages} messages: question {number} of {questions}"));
         let question = question(&mut words);
@@ -242,20 +241,20 @@ fn measure_size(messages: usize, program: &Path, global: &Global) -> Result<Meas
             }
             Ok(())
         })?;
-        // The first brings what is read into memory.
+        // The first search warms the caches.
         if number > 0 {
             search.push(ours);
             plain_search.push(theirs);
         }
     }
     drop(group);
-    // One file, as a person would have it, with no log to read first.
+    // One file without a write-ahead log, as a user would have it.
     plain.execute_batch("PRAGMA journal_mode = DELETE")?;
     drop(plain);
 
     let (mut cold, mut plain_cold) = (Vec::new(), Vec::new());
-    for number in 0..=FRESH {
-        render::progress(&format!("{messages} messages: fresh process {number} of {FRESH}"));
+    for number in 0..=FRESH_RUNS {
+        render::progress(&format!("{messages} messages: fresh process {number} of {FRESH_RUNS}"));
         let question = question(&mut words);
         let ours = timed(|| {
             let mut command = Command::new(program);
@@ -268,13 +267,13 @@ fn measure_size(messages: usize, program: &Path, global: &Global) -> Result<Meas
         let sql = bare_query(&format!("'{}'", any_word(&question)));
         let theirs =
             timed(|| finish(Command::new("sqlite3").arg(&plain_file).arg(sql).stdout(Stdio::null())))
-                .context("the program `sqlite3` is needed beside (Debian: apt-get install sqlite3)")?;
+                .context("the program `sqlite3` is needed (Debian: apt-get install sqlite3)")?;
         if number > 0 {
             cold.push(ours);
             plain_cold.push(theirs);
         }
     }
-    Ok(Measured {
+    Ok(SizeResult {
         messages,
         search_p50_ms: percentile(&search, 50),
         search_p99_ms: percentile(&search, 99),
@@ -290,7 +289,7 @@ fn measure_size(messages: usize, program: &Path, global: &Global) -> Result<Meas
     })
 }
 
-/// 5 to 10 words from the same distribution as the messages.
+/// Returns a query of 5 to 10 words from the same distribution as the messages.
 fn question(words: &mut Words) -> String {
     let count = 5 + usize::try_from(words.next() % 6).unwrap_or(0);
     words.sentence(count)
@@ -319,14 +318,15 @@ fn size_of_files(folder: &Path) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Reads a number such as 10k or 1m.
+/// Parses a number such as 10k or 1m.
 fn parse_size(text: &str) -> Result<usize> {
     let lower = text.to_lowercase();
     let (digits, times) = match lower.strip_suffix(['k', 'm']) {
         Some(digits) => (digits, if lower.ends_with('k') { 1_000 } else { 1_000_000 }),
         None => (lower.as_str(), 1),
     };
-    let number: usize = digits.parse().with_context(|| format!("`{text}` is no size such as 10k or 1m"))?;
+    let number: usize =
+        digits.parse().with_context(|| format!("`{text}` is not a size such as 10k or 1m"))?;
     number.checked_mul(times).with_context(|| format!("`{text}` is too large"))
 }
 

@@ -1,8 +1,8 @@
-//! `nacre-bench summary`: what the extractive summary of a session keeps of that which is asked about later.
+//! `nacre-bench summary`: how much the extractive summary of a session keeps of what is asked later.
 //!
-//! The sessions are those of public conversation sets with the most turns that answer a question. Each goes in by
-//! `session append` and is compacted, with nothing kept beside the summary; the measure is the share of the key words
-//! of those turns that stand in it. Beside it: the first and the last lines, of the same length.
+//! The sessions are those of public conversation sets with the most turns that answer a question. Each is appended with `session
+//! append` and compacted, so that only the summary is left. The metric is the share of the key words of those turns that the
+//! summary contains. The baseline is the first and last lines of the same length.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -19,15 +19,15 @@ use crate::context::now;
 use crate::quality::{Turn, is_for_tuning, lines, questions};
 use crate::render;
 
-/// The sets, and how many sessions of each.
+/// The sets, and the number of sessions from each.
 const SETS: &[(&str, &str)] =
     &[("locomo", "locomo_turn"), ("longmemeval", "longmemeval_s_turn"), ("beam", "beam_100k_turn")];
 const SESSIONS: usize = 20;
-/// Shorter ones need no summary.
-const SHORTEST: usize = 3_000;
+/// Shorter sessions need no summary.
+const MIN_SESSION_CHARS: usize = 3_000;
 
-/// What was measured of one session.
-struct Measured {
+/// The result for one session.
+struct SessionResult {
     summary: f64,
     ends: f64,
     length: f64,
@@ -49,7 +49,8 @@ pub fn run(data: &Path, half: &str, show: bool, global: &Global) -> Result<ExitC
                     all.push(measured);
                 }
             }
-            let mean = |of: fn(&Measured) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
+            let mean =
+                |of: fn(&SessionResult) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
             let (kept, ends, length) =
                 (mean(|one| one.summary), mean(|one| one.ends), mean(|one| one.length));
             let better = all.iter().filter(|one| one.summary > one.ends).count();
@@ -71,7 +72,7 @@ pub fn run(data: &Path, half: &str, show: bool, global: &Global) -> Result<ExitC
 
 type Sessions = BTreeMap<String, (Vec<Turn>, BTreeSet<String>)>;
 
-/// The sessions with the most turns that answer a question; of equals, the first by name.
+/// Returns the sessions with the most turns that answer a question; ties are broken by name.
 fn sessions(data: &Path, file: &str) -> Result<Sessions> {
     let gold: BTreeSet<String> =
         questions(data, file, "all")?.into_values().flatten().flat_map(|question| question.gold).collect();
@@ -85,7 +86,7 @@ fn sessions(data: &Path, file: &str) -> Result<Sessions> {
         session.0.push(turn);
     }
     all.retain(|_, (turns, gold)| {
-        !gold.is_empty() && turns.iter().map(|turn| turn.text.len()).sum::<usize>() >= SHORTEST
+        !gold.is_empty() && turns.iter().map(|turn| turn.text.len()).sum::<usize>() >= MIN_SESSION_CHARS
     });
     let mut order: Vec<(usize, String)> =
         all.iter().map(|(id, (_, gold))| (gold.len(), id.clone())).collect();
@@ -100,7 +101,7 @@ fn measure(
     gold: &BTreeSet<String>,
     sessions: &Sessions,
     global: &Global,
-) -> Result<(Measured, String)> {
+) -> Result<(SessionResult, String)> {
     let folder = tempfile::tempdir()?;
     let layers = [
         "telemetry.events=off",
@@ -112,7 +113,7 @@ fn measure(
         .iter()
         .map(|pair| (*pair).to_owned())
         .chain(global.set.clone())
-        .map(|pair| Layer::from_pair("the bench", &pair))
+        .map(|pair| Layer::from_pair("the benchmark", &pair))
         .collect::<Result<_, _>>()?;
     let home = Home::new(folder.path(), Settings::from_layers(global.profile.as_deref(), &layers)?);
     let caller = Caller::person("bench".parse()?, now());
@@ -121,7 +122,7 @@ fn measure(
     let messages: Vec<Value> = turns
         .iter()
         .map(|turn| {
-            // Of two people the one who begins is the user.
+            // The person who begins is the user.
             let own = turn.speaker.as_deref() == Some("user")
                 || (turn.speaker != Some("assistant".into()) && turn.speaker == first);
             json!({ "role": if own { "user" } else { "assistant" }, "content": turn.text })
@@ -147,7 +148,7 @@ fn measure(
         };
         kept = (kept.0 + 1.0, kept.1 + share(&in_summary), kept.2 + share(&in_ends));
     }
-    let measured = Measured {
+    let measured = SessionResult {
         summary: kept.1 / f64::max(kept.0, 1.0),
         ends: kept.2 / f64::max(kept.0, 1.0),
         length: length as f64 / whole as f64,
@@ -155,7 +156,7 @@ fn measure(
     Ok((measured, summary))
 }
 
-/// As many of the first and last lines as make this length, half of it from either end.
+/// Returns first and last lines of this total length, half from either end.
 fn ends(turns: &[Turn], length: usize) -> String {
     let lines: Vec<&str> =
         turns.iter().flat_map(|turn| turn.text.lines()).filter(|line| !line.trim().is_empty()).collect();
@@ -174,7 +175,7 @@ fn ends(turns: &[Turn], length: usize) -> String {
     take(&mut lines.iter()) + &take(&mut lines.iter().rev())
 }
 
-/// Lower-case words of four letters and more, and numbers.
+/// Returns the lower-case words of at least four letters, and numbers.
 fn words(text: &str) -> BTreeSet<String> {
     let lower = text.to_lowercase();
     let parts = lower.split(|c: char| !c.is_alphanumeric());
@@ -184,7 +185,7 @@ fn words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// How many of the sessions have a word.
+/// Counts the sessions that contain each word.
 fn frequencies(sessions: &Sessions) -> HashMap<String, usize> {
     let mut df = HashMap::new();
     for (turns, _) in sessions.values() {
@@ -196,7 +197,7 @@ fn frequencies(sessions: &Sessions) -> HashMap<String, usize> {
     df
 }
 
-/// A key word is one that few sessions have: the others weigh nothing.
+/// Weighs a word: a key word is in few sessions, and other words weigh nothing.
 fn idf(df: &HashMap<String, usize>, word: &str, sessions: usize) -> f64 {
     let count = df.get(word).copied().unwrap_or(1);
     if count * 2 > sessions { 0.0 } else { (sessions as f64 / count as f64).ln() }

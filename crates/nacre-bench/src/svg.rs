@@ -1,8 +1,8 @@
-//! Bars, drawn as plain SVG text. Letters and lines follow the reader's light or dark page.
+//! Bar charts as plain SVG. Text and lines follow the light or dark theme of the page.
 
 use std::fmt::Write as _;
 
-/// A label, and one bar for each of the colours.
+/// A label, and one bar for each colour.
 pub struct Row {
     pub label: String,
     pub values: Vec<f64>,
@@ -16,12 +16,12 @@ const BAR: f64 = 13.0;
 const GAP: f64 = 11.0;
 const COLOURS: [&str; 2] = ["#9a9a9a", "#2f7f8f"];
 
-/// Draws rows of bars from zero; values may be below it. `names` says what the colours are.
+/// Draws rows of bars from zero; values may be negative. `names` is the legend of the colours.
 pub fn bars(title: &str, names: &[&str], rows: &[Row], decimals: usize) -> String {
     let all = || rows.iter().flat_map(|row| row.values.iter().copied());
     let (least, most) = (all().fold(0.0, f64::min), all().fold(0.0, f64::max));
     let span = (most - least).max(f64::MIN_POSITIVE);
-    // Below zero there is room for the number as well.
+    // Leaves room for the numbers of negative values.
     let left = LEFT + if least < 0.0 { RIGHT } else { 0.0 };
     let x = |value: f64| left + (value - least) / span * (WIDTH - left - RIGHT);
     let step = BAR * count(names.len()) + GAP;
@@ -75,7 +75,7 @@ pub fn bars(title: &str, names: &[&str], rows: &[Row], decimals: usize) -> Strin
     svg
 }
 
-/// The last of the colours is the one that matters.
+/// Returns the last `count` colours: a single bar gets the accent colour.
 fn colours(count: usize) -> impl Iterator<Item = &'static str> {
     COLOURS.into_iter().skip(COLOURS.len().saturating_sub(count))
 }

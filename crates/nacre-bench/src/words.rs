@@ -1,10 +1,10 @@
-//! Invented words, sentences and conversations: the same in every run, and nobody's.
+//! Invented words, sentences and conversations, the same in every run.
 
 use std::fmt::Write as _;
 
 use serde_json::json;
 
-/// Invented words, the common ones as common as in language (Zipf): what makes an OR query slow.
+/// Invented words with a natural frequency distribution (Zipf), which makes OR queries slow.
 pub struct Words(u64);
 
 impl Default for Words {
@@ -48,7 +48,7 @@ impl Words {
         }
     }
 
-    /// Messages from number `first` on, each of about 30 words.
+    /// Returns messages from number `first` on, each of about 30 words.
     pub fn messages(&mut self, first: usize, count: usize) -> Vec<Message> {
         (first..first + count)
             .map(|number| {
@@ -65,8 +65,8 @@ pub struct Message {
     pub text: String,
 }
 
-/// Writes messages in the form that `session import` takes: sessions of 20, a person and an assistant in turn,
-/// a minute apart, a session a day.
+/// Writes messages in the form that `session import` takes: sessions of 20, user and assistant alternating, a minute apart, one
+/// session a day.
 pub fn transcript(messages: &[Message]) -> String {
     const SESSION: usize = 20;
     let mut text = String::new();

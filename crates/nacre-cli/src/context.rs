@@ -1,5 +1,5 @@
-//! What a command runs in: the home, the settings, the group, the caller. The clock and the environment are
-//! read here, and here alone it is decided whether a person or an agent is acting.
+//! The context of a command: the home, the settings, the group, the caller. The clock and the environment are read here, and only
+//! here the program decides whether a person or an agent is acting.
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -22,15 +22,15 @@ use crate::minilm;
 use crate::plugin::Plugins;
 use crate::render::{self, Failure};
 
-/// Variables in which agents say which conversation this is.
+/// Variables in which agents name the conversation.
 const SESSION_VARIABLES: &[&str] = &["CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID"];
 
 /// A variable that an agent sets for the commands it runs.
 struct Sign {
     variable: &'static str,
-    /// The value it must have, where other values of the variable mean something else. Otherwise any value counts.
+    /// The value it must have, if other values mean something else. Otherwise any value counts.
     value: Option<&'static str>,
-    /// The name that people know the agent by.
+    /// The agent's name for people.
     #[cfg_attr(not(test), expect(dead_code, reason = "says where the sign comes from"))]
     client: &'static str,
 }
@@ -66,8 +66,8 @@ const fn sign(variable: &'static str, client: &'static str) -> Sign {
     Sign { variable, value: None, client }
 }
 
-/// Returns who is acting, as far as the environment says. An agent that takes its signs out of the environment passes for
-/// the person whose account it has.
+/// Returns who is acting, according to the environment. An agent that removes its signs from the environment passes for the person
+/// whose account it has.
 fn actor() -> Actor {
     let is_there = |sign: &Sign| match (std::env::var_os(sign.variable), sign.value) {
         (Some(found), Some(value)) => found == value,
@@ -120,7 +120,7 @@ impl Context {
         Ok(Context { home, layers, plugins, global, actor, loosened })
     }
 
-    /// Refuses what whoever is acting may not do.
+    /// Refuses a command that the caller may not run.
     pub fn check(&self, needs: Needs) -> nacre::Result<()> {
         match (needs, self.actor) {
             (Needs::Anyone, _) => Ok(()),
@@ -143,7 +143,7 @@ impl Context {
         self.actor == Actor::Agent
     }
 
-    /// Tells a person what to do next. An agent is not told: it is not for it to do.
+    /// Tells a person what to do next. An agent gets no hint: the step is not for it.
     pub fn hint(&self, text: &str) {
         if !self.is_agent() {
             render::note(text);
@@ -163,7 +163,7 @@ impl Context {
         told_session(&self.global).unwrap_or_else(|| SessionId::new(self.now()))
     }
 
-    /// Whoever runs this command: the person at this terminal, or an agent.
+    /// Returns the caller of this command: the person at this terminal, or an agent.
     pub fn caller(&self) -> Caller {
         let (actor, visibility, role, zone) = (self.actor, self.global.visibility, self.role(), zone());
         Caller { actor, visibility, role, zone, ..Caller::person(self.session(), self.now()) }
@@ -175,7 +175,7 @@ impl Context {
     }
 
     pub fn group(&self) -> Result<Group> {
-        // A skill reads and writes nothing, by whatever command.
+        // A skill reads and writes nothing, with any command.
         if self.role() == Role::Skill {
             let (tool, role) = ("nacre".to_owned(), self.role().as_str());
             return Err(nacre::Error::RoleDenied { tool, role }.into());
@@ -183,7 +183,7 @@ impl Context {
         open(&self.home, &self.global.group, self.now()).map_err(Into::into)
     }
 
-    /// The group, for what shows or changes all of it: where others read along there is no such thing.
+    /// Returns the group for commands that show or change all of it. A shared session has no such group.
     pub fn whole_group(&self, what: &str) -> Result<Group> {
         match self.global.visibility {
             nacre::Visibility::Private => self.group(),
@@ -191,7 +191,7 @@ impl Context {
         }
     }
 
-    /// Refuses to look into a group that is not there while others are: its name is misspelt.
+    /// Refuses to read a group that does not exist while others do: its name is misspelt.
     pub fn check_group(&self) -> Result<()> {
         let groups = self.home.groups();
         let name = &self.global.group;
@@ -251,12 +251,12 @@ impl Context {
         short
     }
 
-    /// Enters the group as whoever runs this command.
+    /// Enters the group as the caller of this command.
     pub fn enter<T>(&self, work: impl FnOnce(&mut View<'_>) -> nacre::Result<T>) -> Result<T> {
         Ok(work(&mut self.group()?.enter(&self.caller())?)?)
     }
 
-    /// The same for what shows or changes all of the group.
+    /// Does the same for commands that show or change all of the group.
     pub fn enter_whole<T>(
         &self,
         what: &str,
@@ -265,7 +265,7 @@ impl Context {
         Ok(work(&mut self.whole_group(what)?.enter(&self.caller())?)?)
     }
 
-    /// Runs a request as whoever runs this command.
+    /// Runs a request as the caller of this command.
     pub fn run<R>(&self, request: R) -> Result<Reply<R::Answer>>
     where
         R: Request,
@@ -283,7 +283,7 @@ impl Context {
         self.show(&self.run(request)?)
     }
 
-    /// Runs a request that waits for nobody, such as a read.
+    /// Runs a request that never waits for approval, such as a read.
     pub fn ask<R>(&self, request: R) -> Result<R::Answer>
     where
         R: Request,
@@ -339,7 +339,7 @@ fn long_ids(text: &str) -> Vec<EntryId> {
     ids.collect()
 }
 
-/// Returns the answer to a request that waits for nobody.
+/// Returns the answer to a request that never waits for approval.
 pub fn done<A>(reply: Reply<A>) -> Result<A> {
     match reply.outcome {
         Outcome::Done(answer) => Ok(answer),
@@ -347,22 +347,24 @@ pub fn done<A>(reply: Reply<A>) -> Result<A> {
     }
 }
 
-/// The conversation that flags or the environment name.
+/// Returns the conversation that flags or the environment name.
 pub fn told_session(global: &Global) -> Option<SessionId> {
     let told = || SESSION_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok());
     global.session.clone().or_else(told)
 }
 
-/// Returns the first policy that these flags loosen compared to nacre.toml.
-pub fn loosened_by(global: &Global) -> Result<Option<&'static str>> {
+/// Returns the settings that agents get with these flags, and the first policy that the flags would loosen compared to
+/// nacre.toml.
+pub fn settings_for_agents(global: &Global) -> Result<(Settings, Option<&'static str>)> {
     let path = home_path(global)?;
     let profile = global.profile.as_deref().map(design);
     let settings = Settings::from_layers(profile, &layers(&path, &global.set)?);
     let mut settings = settings.map_err(with_profile_names)?;
-    Ok(keep_policies(&mut settings, &own_settings(&path)?))
+    let loosened = keep_policies(&mut settings, &own_settings(&path)?);
+    Ok((settings, loosened))
 }
 
-/// The settings of the home's own file, without flags and environment.
+/// Returns the settings of the home's own file, without flags and environment.
 fn own_settings(home: &std::path::Path) -> nacre::Result<Settings> {
     Settings::from_layers(None, &file_layer(home)?.into_iter().collect::<Vec<_>>())
 }
@@ -409,8 +411,7 @@ fn keep_policies(settings: &mut Settings, own: &Settings) -> Option<&'static str
     first
 }
 
-/// Opens a group and takes in what hooks have put down meanwhile. That this can't be done now keeps nothing from
-/// being read: it stays where it is.
+/// Opens a group and imports what hooks have left in the spool. If that fails, the group can still be read, and the spool stays.
 pub fn open(home: &Home, name: &GroupName, now: Time) -> nacre::Result<Group> {
     let mut group = home.group(name, now)?;
     if let Err(problem) = nacre::spool::take_in(&mut group, now) {
@@ -419,8 +420,7 @@ pub fn open(home: &Home, name: &GroupName, now: Time) -> nacre::Result<Group> {
     Ok(group)
 }
 
-/// Gives a home the model whose vectors are searched beside the built-in ones, if its settings name one. Nothing
-/// is read or reached before it is needed.
+/// Gives a home the second embedding model, if its settings name one. Nothing is read or contacted before it is needed.
 fn with_provider(home: Home) -> Result<Home> {
     Ok(match embedder(&home)? {
         Some(embedder) => home.with_embedder(embedder),
@@ -428,7 +428,7 @@ fn with_provider(home: Home) -> Result<Home> {
     })
 }
 
-/// The model that the settings of a home name.
+/// Returns the model that the settings of a home name.
 fn embedder(home: &Home) -> Result<Option<Arc<dyn Embedder>>> {
     let settings = &home.settings().embedding;
     if settings.provider == Provider::Minilm {
@@ -440,7 +440,7 @@ fn embedder(home: &Home) -> Result<Option<Arc<dyn Embedder>>> {
     Ok(Some(Arc::new(http::Model::new(options, std::thread::sleep)?)))
 }
 
-/// Gives a home the model that makes summaries, if its settings name one. Nothing is reached before it is needed.
+/// Gives a home the model that makes summaries, if its settings name one. Nothing is contacted before it is needed.
 fn with_chat(home: Home) -> Result<Home> {
     let settings = &home.settings().llm;
     if settings.url.is_empty() {
@@ -452,8 +452,7 @@ fn with_chat(home: Home) -> Result<Home> {
     Ok(home.with_chat(Arc::new(chat)))
 }
 
-/// The key of a provider: a variable of the environment, or else a file. Many servers on one's own machine need
-/// none.
+/// Returns the key of a provider: an environment variable, or else a file. Many local servers need none.
 fn key(section: &str, variable: &str, file: &str) -> Result<Option<Secret>> {
     let told = std::env::var(variable).ok().filter(|key| !key.trim().is_empty());
     if let Some(key) = told {
@@ -472,7 +471,7 @@ pub fn now() -> Time {
     Time::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// The person's time zone: what TZ says, or else the machine. Without either it is UTC.
+/// Returns the user's time zone: TZ, or else that of the machine, or else UTC.
 pub fn zone() -> Zone {
     let told = std::env::var("TZ").ok();
     let name = told.as_deref().map(|told| told.trim_start_matches(':'));
@@ -484,7 +483,7 @@ pub fn zone() -> Zone {
     compiled.or_else(|| Zone::rule(name?)).unwrap_or_default()
 }
 
-/// The folder that holds everything.
+/// Returns the home: the folder that holds everything.
 pub fn home_path(global: &Global) -> Result<PathBuf> {
     match &global.home {
         Some(path) => std::path::absolute(path).context("the home is no path"),
@@ -492,12 +491,12 @@ pub fn home_path(global: &Global) -> Result<PathBuf> {
     }
 }
 
-/// The folder that a variable of the environment names.
+/// Returns the folder that an environment variable names.
 pub fn folder_in(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }
 
-/// The person's own folder.
+/// Returns the user's home folder.
 pub fn user_folder() -> Result<PathBuf> {
     etcetera::home_dir().context("there is no home directory (HOME is not set)")
 }
@@ -511,7 +510,7 @@ fn platform_home() -> Result<PathBuf> {
     Ok(strategy.data_dir())
 }
 
-/// The layers of settings over the profile: file, environment, flags.
+/// Returns the layers of settings over the profile: file, environment, flags.
 pub fn layers(home: &std::path::Path, flags: &[String]) -> nacre::Result<Vec<Layer>> {
     let mut layers: Vec<Layer> = file_layer(home)?.into_iter().collect();
     layers.extend(Layer::from_environment(|name| std::env::var(name).ok())?);
@@ -521,7 +520,7 @@ pub fn layers(home: &std::path::Path, flags: &[String]) -> nacre::Result<Vec<Lay
     Ok(layers)
 }
 
-/// The layer of the home's settings file; `None`: there is no file.
+/// Returns the layer of the home's settings file; `None`: there is no file.
 fn file_layer(home: &std::path::Path) -> nacre::Result<Option<Layer>> {
     let file = home.join(SETTINGS_FILE);
     match std::fs::read_to_string(&file) {
@@ -545,7 +544,7 @@ const PROFILES: &[(&str, &str)] = &[
     ("feedback", "koshi"),
 ];
 
-/// Returns the design that a profile follows. The name of a design stands for itself.
+/// Returns the design that a profile follows. The name of a design means itself.
 fn design(profile: &str) -> &str {
     PROFILES.iter().find(|(name, _)| *name == profile).map_or(profile, |(_, design)| design)
 }

@@ -1,5 +1,4 @@
-//! The binary `nacre`: parse, open the home, run, exit. Talking to people and programs happens in this crate;
-//! what is memory is in the library.
+//! The binary `nacre`: parse, open the home, run, exit. This crate talks to people and programs; the memory is in the library.
 //!
 //! The modules are listed from the ground up: each uses those above it in the list. `tests/it/layers.rs` checks this.
 
@@ -21,7 +20,7 @@ mod groups;
 // The tools over MCP.
 mod mcp;
 
-// HTTP: REST, MCP, events, the page.
+// HTTP: REST, MCP, events, the dashboard.
 mod serve;
 
 // The commands a person types; they start everything above.

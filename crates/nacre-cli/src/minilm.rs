@@ -1,4 +1,4 @@
-//! MiniLM as this build has it: the crate `nacre-minilm`, or errors that say how to get it.
+//! MiniLM: the crate `nacre-minilm`, or, in a build without it, errors that say how to get it.
 
 #[cfg(not(feature = "minilm"))]
 pub use left_out::{Installed, NAME, Weights, install, remove, status};
@@ -43,7 +43,7 @@ mod left_out {
         Err(left_out())
     }
 
-    /// Stands for the model, so that a search names what is missing and still answers.
+    /// Represents the missing model, so that a search names it as missing and still answers.
     pub struct Installed;
 
     impl Installed {

@@ -2,24 +2,23 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Once, OnceLock};
+use std::sync::{Mutex, Once, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Error, Result};
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nacre::diff::{Diff, Mark};
 use nacre::{Kind, Time};
 use serde::Serialize;
 use serde_json::json;
 
-/// Writes to standard output. That the reader has gone is no failure: `nacre search | head` ends quietly.
+/// Writes to standard output. A closed pipe is not an error: `nacre search | head` ends quietly.
 pub fn out(text: &str) -> Result<()> {
     offer(text).map(drop)
 }
 
-/// Writes to standard output, and tells whether anyone is there to read it.
+/// Writes to standard output, and tells whether the reader is still there.
 pub fn offer(text: &str) -> Result<bool> {
     let mut stdout = io::stdout().lock();
     let written = stdout
@@ -36,7 +35,7 @@ pub fn json(value: &impl Serialize) -> Result<()> {
     out(&serde_json::to_string(value)?)
 }
 
-/// Shows an error: what went wrong, and what to do.
+/// Shows an error and its hint.
 pub fn error(error: &Error, as_json: bool) -> ExitCode {
     let Failure { kind, code, message, hint } = Failure::of(error);
     if as_json {
@@ -54,7 +53,7 @@ pub fn error(error: &Error, as_json: bool) -> ExitCode {
     exit_code(kind)
 }
 
-/// Writes to standard error. A reader that has gone changes neither the answer nor the exit code.
+/// Writes to standard error. A closed pipe changes neither the answer nor the exit code.
 fn say(text: &str) {
     let mut stderr = io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
@@ -102,7 +101,7 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// What went wrong and why, each said once: some errors say their cause themselves.
+/// Returns the message of an error with its causes, each once: some errors name their cause themselves.
 pub fn message(error: &Error) -> String {
     let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -113,7 +112,7 @@ pub fn message(error: &Error) -> String {
     message
 }
 
-/// Shows what clap has to say: help and version are answers, the rest are errors.
+/// Shows a message of clap: help and version are answers, the rest are errors.
 pub fn usage(problem: &clap::Error, as_json: bool) -> ExitCode {
     let text = |paint: Paint| match paint.0 {
         true => problem.render().ansi().to_string(),
@@ -124,7 +123,7 @@ pub fn usage(problem: &clap::Error, as_json: bool) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if as_json {
-        // Its first paragraph says what is wrong; the rest is how the command is used.
+        // Its first paragraph is the error; the rest is the usage.
         let text = problem.to_string();
         let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect::<Vec<_>>();
         let message = lines.join(" ");
@@ -138,17 +137,17 @@ pub fn usage(problem: &clap::Error, as_json: bool) -> ExitCode {
     exit_code(Kind::Invalid)
 }
 
-/// A line about the call, beside its answer.
+/// Writes a note about the call to standard error.
 pub fn note(text: &str) {
     say(&format!("{} {}\n", Paint::stderr().cyan("note:"), plain(text)));
 }
 
-/// Asks the person yes or no; `None`: nobody is there.
+/// Asks the user yes or no; `None`: there is no terminal.
 pub fn ask(question: &str) -> Result<Option<bool>> {
     ask_with(question, false)
 }
 
-/// Asks the person; an empty answer is the default.
+/// Asks the user; an empty answer is the default.
 pub fn ask_with(question: &str, default: bool) -> Result<Option<bool>> {
     if !io::stdin().is_terminal() {
         return Ok(None);
@@ -157,30 +156,43 @@ pub fn ask_with(question: &str, default: bool) -> Result<Option<bool>> {
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(Some(match answer.trim().to_lowercase().as_str() {
-        // The end of the input is no answer.
+        // The end of the input is not an answer.
         "" => default && !answer.is_empty(),
         answer => matches!(answer, "y" | "yes"),
     }))
 }
 
-/// A progress bar on standard error. Nothing is drawn with `--json`, or where standard error is not a terminal. The bar is
-/// cleared when this is dropped.
+/// A progress line on standard error. Nothing is drawn with `--json`, or if standard error is not a terminal. The line is
+/// cleared when this is dropped. Ctrl-C ends the program with one sentence about what is stored by then.
 pub struct Progress(ProgressBar);
 
-impl Progress {
-    const WITH_TOTAL: &str =
-        "[{bar:16}] {percent}% {human_pos}/{human_len} {prefix}, {per_sec:1}, {eta} left  {wide_msg}";
-    const BYTES: &str =
-        "[{bar:16}] {percent}% {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left  {wide_msg}";
-    const WITHOUT_TOTAL: &str = "{spinner} {human_pos} {prefix}, {per_sec:1}, {elapsed}  {wide_msg}";
-    const WITHOUT_COUNT: &str = "{spinner} {wide_msg} {elapsed}";
+/// The name of one step of the work, in singular and plural.
+pub type Unit = (&'static str, &'static str);
 
-    fn new(as_json: bool, what: &str, total: Option<u64>, template: &str) -> Progress {
+/// The effect of work that is stopped midway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Finished steps are stored.
+    Writes,
+    /// A dry run.
+    Reads,
+    /// Steps that are not counted.
+    Uncounted,
+}
+
+impl Progress {
+    const WITH_TOTAL: &str = "{msg}  {human_pos} / {human_len} {prefix}  {percent}%  {per_sec:1}  {eta} left";
+    const BYTES: &str = "{msg}  {bytes} / {total_bytes}  {percent}%  {bytes_per_sec}  {eta} left";
+    const WITHOUT_TOTAL: &str = "{spinner} {msg}  {human_pos} {prefix}  {per_sec:1}  {elapsed}";
+    const WITHOUT_COUNT: &str = "{spinner} {msg}  {elapsed}";
+
+    fn new(as_json: bool, what: &str, total: Option<u64>, template: &str, effect: Effect) -> Progress {
         let target = if as_json { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let style = ProgressStyle::with_template(template).expect("a test draws every template");
-        let bar = ProgressBar::with_draw_target(total, target)
-            .with_style(style.progress_chars("=> "))
-            .with_message(line(what, 60));
+        let bar = ProgressBar::with_draw_target(total, target).with_style(style).with_message(line(what, 40));
+        if let Ok(mut reached) = REACHED.lock() {
+            *reached = Reached { steps: 0, unit: ("", ""), effect };
+        }
         say_when_stopped();
         if total.is_none() {
             bar.enable_steady_tick(Duration::from_millis(200));
@@ -188,26 +200,36 @@ impl Progress {
         Progress(bar)
     }
 
-    /// Counts what is done; the total is shown once it is known.
-    pub fn count(as_json: bool, what: &str, unit: &'static str) -> Progress {
-        let progress = Progress::new(as_json, what, None, Progress::WITHOUT_TOTAL);
-        progress.0.set_prefix(unit);
+    /// Counts steps; the total is shown once it is known.
+    pub fn count(as_json: bool, what: &str, unit: Unit, effect: Effect) -> Progress {
+        let progress = Progress::new(as_json, what, None, Progress::WITHOUT_TOTAL, effect);
+        progress.set_unit(unit);
         progress
     }
 
-    /// Counts the bytes that are read of a file of this size.
-    pub fn bytes(as_json: bool, what: &str, total: u64) -> Progress {
-        Progress::new(as_json, what, Some(total), Progress::BYTES)
+    /// Counts the bytes that are read of a file of this size, and names its steps.
+    pub fn bytes(as_json: bool, what: &str, total: u64, unit: Unit) -> Progress {
+        let progress = Progress::new(as_json, what, Some(total), Progress::BYTES, Effect::Writes);
+        progress.set_unit(unit);
+        progress
     }
 
-    /// Work whose steps can't be counted.
+    /// Shows work whose steps can't be counted.
     pub fn busy(as_json: bool, what: &str) -> Progress {
-        Progress::new(as_json, what, None, Progress::WITHOUT_COUNT)
+        Progress::new(as_json, what, None, Progress::WITHOUT_COUNT, Effect::Uncounted)
+    }
+
+    /// Begins to count something else.
+    pub fn set_unit(&self, unit: Unit) {
+        self.0.set_prefix(unit.1);
+        if let Ok(mut reached) = REACHED.lock() {
+            reached.unit = unit;
+        }
     }
 
     pub fn done(&self, done: impl TryInto<u64>) {
         let done = done.try_into().unwrap_or(0);
-        REACHED.store(done, Ordering::Relaxed);
+        reach(done);
         self.0.set_position(done);
     }
 
@@ -216,29 +238,74 @@ impl Progress {
             let style =
                 ProgressStyle::with_template(Progress::WITH_TOTAL).expect("a test draws every template");
             self.0.disable_steady_tick();
-            self.0.set_style(style.progress_chars("=> "));
+            self.0.set_style(style);
         }
         self.0.set_length(total.try_into().unwrap_or(0));
         self.done(done);
     }
 
-    /// Says how far the work is where the bar counts something else.
-    pub fn reached(&self, done: usize, what: &str) {
-        REACHED.store(done as u64, Ordering::Relaxed);
+    /// Shows a step of the library.
+    pub fn show(&self, step: nacre::Progress) {
+        let unit = match step.unit {
+            nacre::Unit::Notes => ("note", "notes"),
+            nacre::Unit::Items => ("item", "items"),
+            nacre::Unit::Files => ("file", "files"),
+            nacre::Unit::Documents => ("indexed document", "indexed documents"),
+        };
+        if self.0.prefix() != unit.1 {
+            // The rate and the time left are those of the new unit.
+            self.0.reset();
+            self.set_unit(unit);
+        }
+        match step.total {
+            Some(total) => self.done_of(step.done, total),
+            None => self.done(step.done),
+        }
+    }
+
+    /// Sets the number of steps where the line counts bytes.
+    pub fn reached(&self, steps: usize, what: &str) {
+        reach(steps as u64);
         self.0.set_message(line(what, 60));
     }
 
-    /// Moves the bar by what is read.
+    /// Moves the line by the bytes that are read.
     pub fn reading<R: io::Read>(&self, input: R) -> impl io::Read {
         self.0.wrap_read(input)
     }
 }
 
-/// How many steps the work under way has done.
-static REACHED: AtomicU64 = AtomicU64::new(0);
+/// How far the running work is.
+struct Reached {
+    steps: u64,
+    unit: Unit,
+    effect: Effect,
+}
 
-/// Has Ctrl-C end the program with a sentence. Finished work is kept: everything that shows progress writes in
-/// transactions.
+static REACHED: Mutex<Reached> = Mutex::new(Reached { steps: 0, unit: ("", ""), effect: Effect::Uncounted });
+
+fn reach(steps: u64) {
+    if let Ok(mut reached) = REACHED.lock() {
+        reached.steps = steps;
+    }
+}
+
+impl Reached {
+    fn sentence(&self) -> String {
+        let Reached { steps, unit: (one, many), effect } = self;
+        match (effect, steps) {
+            (Effect::Reads, _) => "Stopped. It was a dry run: nothing was written.".to_owned(),
+            (Effect::Uncounted, _) => "Stopped. Finished work is kept; run it again to go on.".to_owned(),
+            (Effect::Writes, 0) => "Stopped. Nothing is in yet; run it again to go on.".to_owned(),
+            (Effect::Writes, 1) => format!("Stopped. 1 {one} is in; run it again to go on."),
+            (Effect::Writes, steps) => {
+                format!("Stopped. {} {many} are in; run it again to go on.", HumanCount(*steps))
+            }
+        }
+    }
+}
+
+/// Ends the program with a sentence on Ctrl-C. Finished work is kept: everything that shows progress writes in transactions.
 fn say_when_stopped() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -249,11 +316,9 @@ fn say_when_stopped() {
                 return;
             }
             let clear = if io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
-            let at = match REACHED.load(Ordering::Relaxed) {
-                0 => String::new(),
-                reached => format!(" at {reached}"),
-            };
-            say(&format!("{clear}Stopped{at}. Finished work is kept; run the command again to continue.\n"));
+            let sentence =
+                REACHED.lock().map_or_else(|_| "Stopped.".to_owned(), |reached| reached.sentence());
+            say(&format!("{clear}{sentence}\n"));
             // As a shell reports a program that Ctrl-C ended.
             std::process::exit(130);
         });
@@ -266,7 +331,7 @@ impl Drop for Progress {
     }
 }
 
-/// The exit code of a failure.
+/// Returns the exit code of a failure.
 pub fn exit_code(kind: Kind) -> ExitCode {
     ExitCode::from(match kind {
         Kind::Internal => 1,
@@ -282,7 +347,7 @@ pub fn exit_code(kind: Kind) -> ExitCode {
 /// When colors are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ColorChoice {
-    // Where there is a terminal and NO_COLOR is not set. Doc comments here would make every help text three times as long.
+    // On a terminal, if NO_COLOR is not set. Doc comments here would make every help text three times as long.
     #[default]
     Auto,
     Always,
@@ -296,7 +361,7 @@ pub fn set_color(choice: ColorChoice) {
     let _ = COLOR.set(choice);
 }
 
-/// Colors, where a person is looking.
+/// Colors, if the output is a terminal.
 #[derive(Clone, Copy)]
 pub struct Paint(bool);
 
@@ -337,7 +402,7 @@ impl Paint {
     }
 }
 
-/// A difference, with the words that differ set off where a person is looking.
+/// Renders a diff, with the changed words highlighted on a terminal.
 pub fn diff(diff: &Diff, paint: Paint) -> String {
     let mut text = String::new();
     diff.each(|line, shown| {
@@ -364,7 +429,7 @@ pub fn diff(diff: &Diff, paint: Paint) -> String {
     text
 }
 
-/// Memory is hostile: nothing in it may steer the terminal, or show text in another order than it has.
+/// Makes stored text safe to print: nothing in it may control the terminal or change the direction of text.
 pub fn plain(text: &str) -> String {
     let steers = |c: char| {
         c.is_control() && !matches!(c, '\n' | '\t')
@@ -373,7 +438,7 @@ pub fn plain(text: &str) -> String {
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// The text on one line, cut to `width` characters.
+/// Returns the text on one line, cut to `width` characters.
 pub fn line(text: &str, width: usize) -> String {
     let text = plain(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     if text.chars().count() <= width {
@@ -383,7 +448,7 @@ pub fn line(text: &str, width: usize) -> String {
     }
 }
 
-/// How long ago, in the fewest characters.
+/// Returns the age in a few characters.
 pub fn age(now: Time, then: Time) -> String {
     match now.whole_days_since(then) {
         0 => "today".into(),
@@ -391,13 +456,13 @@ pub fn age(now: Time, then: Time) -> String {
     }
 }
 
-/// Counts things, with the right form of their name.
+/// Returns a number with the singular or plural of its noun.
 pub fn count(number: impl TryInto<i64>, one: &str, many: &str) -> String {
     let number = number.try_into().unwrap_or(i64::MAX);
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// Two columns. On a terminal, long values wrap at words and stay in their column.
+/// Renders two columns. On a terminal, long values wrap at words and stay in their column.
 pub fn table<N: AsRef<str>>(rows: &[(N, String)]) -> String {
     let column = rows.iter().map(|(name, _)| name.as_ref().chars().count()).max().unwrap_or(0);
     let row = |(name, value): &(N, String)| {
@@ -411,7 +476,7 @@ pub fn table<N: AsRef<str>>(rows: &[(N, String)]) -> String {
     rows.iter().map(row).collect()
 }
 
-/// The columns that a person sees: COLUMNS, or those of the terminal. `None`: no terminal, lines stay whole.
+/// Returns the width in columns: COLUMNS, or that of the terminal. `None`: there is no terminal, and lines are not wrapped.
 pub fn width() -> Option<usize> {
     static WIDTH: OnceLock<Option<usize>> = OnceLock::new();
     *WIDTH.get_or_init(|| {
@@ -420,7 +485,7 @@ pub fn width() -> Option<usize> {
     })
 }
 
-/// The columns and rows of the terminal on standard output.
+/// Returns the columns and rows of the terminal on standard output.
 #[cfg(unix)]
 fn size() -> Option<(usize, usize)> {
     let stdout = io::stdout();
@@ -432,7 +497,7 @@ fn size() -> Option<(usize, usize)> {
     None
 }
 
-/// Fewer columns than these are no column for text.
+/// Text is never wrapped to fewer columns.
 const MIN_COLUMNS: usize = 20;
 
 /// Breaks lines at words so that each has at most `width` characters. Lines after the first begin with `indent` spaces.
@@ -474,7 +539,7 @@ pub fn flow(text: &str) -> String {
     flowed.collect()
 }
 
-/// Writes to standard output, through a pager where a person is looking and the text is longer than the screen.
+/// Writes to standard output, through a pager if it is a terminal and the text is longer than the screen.
 pub fn page(text: &str) -> Result<()> {
     let rows = if io::stdout().is_terminal() { size().map_or(0, |(_, rows)| rows) } else { 0 };
     if rows == 0 || text.lines().count() < rows || !paged(text) {
@@ -492,7 +557,7 @@ fn paged(text: &str) -> bool {
     let started = Command::new(program).args(words).stdin(Stdio::piped()).spawn();
     let Ok(mut child) = started else { return false };
     if let Some(mut input) = child.stdin.take() {
-        // A person who has read enough ends the pager.
+        // The user may quit the pager early.
         let _ = input.write_all(text.as_bytes());
     }
     child.wait().is_ok()
@@ -500,7 +565,7 @@ fn paged(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Progress, count, wrap};
+    use super::{Effect, Progress, Reached, count, wrap};
 
     #[test]
     fn lines_break_at_words() {
@@ -528,7 +593,21 @@ mod tests {
 
     #[test]
     fn every_template_can_be_drawn() {
-        let _ = (Progress::bytes(true, "a", 1), Progress::busy(true, "a"));
-        Progress::count(true, "a", "files").done_of(1, 2);
+        let files = ("file", "files");
+        let _ = (Progress::bytes(true, "a", 1, files), Progress::busy(true, "a"));
+        Progress::count(true, "a", files, Effect::Writes).done_of(1, 2);
+    }
+
+    #[test]
+    fn a_stopped_command_says_what_is_stored() {
+        for (effect, steps, expected) in [
+            (Effect::Writes, 0, "Stopped. Nothing is in yet; run it again to go on."),
+            (Effect::Writes, 1, "Stopped. 1 note is in; run it again to go on."),
+            (Effect::Writes, 1_927, "Stopped. 1,927 notes are in; run it again to go on."),
+            (Effect::Reads, 1_927, "Stopped. It was a dry run: nothing was written."),
+            (Effect::Uncounted, 0, "Stopped. Finished work is kept; run it again to go on."),
+        ] {
+            assert_eq!(Reached { steps, unit: ("note", "notes"), effect }.sentence(), expected);
+        }
     }
 }

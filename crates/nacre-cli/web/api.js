@@ -1,4 +1,4 @@
-// The same calls that agents make, as the person whose page this is.
+// The same calls that agents make, with the rights of the signed-in user.
 
 export class Failure extends Error {
   constructor({ code, message, hint }, status) {
@@ -28,12 +28,12 @@ export async function request(method, path, body, { signal } = {}) {
   }
   const data = await response.json().catch(() => null);
   if (response.ok) return data;
-  const said = data?.error ?? { code: "unknown", message: `The server answered ${response.status}.` };
-  if (response.status === 401) said.hint = "Run `nacre ui` for a new link.";
-  throw new Failure(said, response.status);
+  const failure = data?.error ?? { code: "unknown", message: `The server answered ${response.status}.` };
+  if (response.status === 401) failure.hint = "Run `nacre ui` for a new link.";
+  throw new Failure(failure, response.status);
 }
 
-/** Follows what happens. Returns a function that ends it. */
+/** Subscribes to events. Returns a function that unsubscribes. */
 export function follow(heard) {
   const source = new EventSource("/v1/events");
   for (const name of ["memory:write", "memory:read", "memory:search", "memory:flush", "memory:compact"]) {

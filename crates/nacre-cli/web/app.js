@@ -1,4 +1,4 @@
-// The shell: where one is, where one can go, and the keys for it.
+// The shell: routing, navigation and keyboard shortcuts.
 
 import { call, follow } from "./api.js";
 import { h, icon, link, put, show, problem, toast } from "./dom.js";
@@ -12,7 +12,7 @@ import * as sessions from "./views/sessions.js";
 import * as tasks from "./views/tasks.js";
 import * as timeline from "./views/timeline.js";
 
-// Every view: its name in the address, its words, its key behind `g`, and what shows it.
+// Every view: its name in the address, its title, its key after `g`, and its module.
 const VIEWS = [
   { name: "search", title: "Memory", key: "m", view: search },
   { name: "approvals", title: "Approvals", key: "a", view: approvals },
@@ -65,7 +65,7 @@ async function go() {
   if (turn === waiting) show(view, room);
 }
 
-/** Shows how many wait to be approved, wherever one is. */
+/** Shows in every view how many proposals wait. */
 async function count() {
   const badge = rail.querySelector("[data-view=approvals] .count");
   try {
@@ -84,8 +84,8 @@ function shell() {
       h("img", { src: "/assets/nacre.svg", alt: "", width: "26", height: "26" }), h("span", { class: "label" }, "Nacre")),
     h("nav", { "aria-label": "Views" }, VIEWS.filter((one) => one.title).map(entry)),
     h("div", { class: "foot" },
-      h("button", { class: "quiet", title: "Light or dark", "aria-label": "Light or dark", onclick: flip }, icon("sun")),
-      h("button", { class: "quiet", title: "Keys (?)", "aria-label": "Keys", onclick: help }, icon("help"))));
+      h("button", { class: "quiet", title: "Switch between light and dark", "aria-label": "Switch between light and dark", onclick: flip }, icon("sun")),
+      h("button", { class: "quiet", title: "Keyboard shortcuts (?)", "aria-label": "Keyboard shortcuts", onclick: help }, icon("help"))));
 }
 
 function flip() {
@@ -101,10 +101,10 @@ function help() {
   const rows = [
     ["/", "Search"], ["g then a letter", VIEWS.filter((one) => one.key).map((one) => `${one.key} ${one.title}`).join(", ")],
     ["j  k", "Next, previous"], ["Enter", "Open"], ["e", "Edit"], ["r", "Reinforce"], ["d", "Demote"], ["x", "Delete"],
-    ["a", "Approve"], ["n", "Deny"], ["Esc", "Back"], ["?", "This"],
+    ["a", "Approve"], ["n", "Deny"], ["Esc", "Back"], ["?", "Show this list"],
   ];
   const dialog = h("dialog", { class: "keys", onclose: () => dialog.remove() },
-    h("h2", {}, "Keys"),
+    h("h2", {}, "Keyboard shortcuts"),
     h("dl", {}, rows.flatMap(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)])),
     h("div", { class: "buttons" }, h("button", { autofocus: true, onclick: () => dialog.close() }, "Close")));
   document.body.append(dialog);

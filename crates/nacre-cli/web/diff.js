@@ -1,10 +1,11 @@
-// Two texts beside each other: lines that stayed, went and came, and within a changed pair the words that differ.
+// A diff of two texts, side by side or inline, with the changed words highlighted.
 
 import { h } from "./dom.js";
 
-const MOST = 20_000;
+/** Longer texts are not compared line by line. */
+const MAX_LINES = 20_000;
 
-/** Makes the table of a diff; `form` is "beside" or "inline". Lines that stayed are shown three around each change. */
+/** Renders a diff as a table; `form` is "beside" or "inline". Three unchanged lines are shown around each change. */
 export function diffLines(before, after, form = "beside") {
   const [left, right] = [lines(before), lines(after)];
   const rows = pair(changes(left, right));
@@ -17,7 +18,7 @@ export function diffLines(before, after, form = "beside") {
     h("tbody", {}, body));
 }
 
-/** Lines with their ends shown where they are not a plain line feed. */
+/** Splits a text into lines. Line endings other than a line feed are made visible. */
 function lines(text) {
   if (!text) return [];
   const parts = text.split("\n");
@@ -30,14 +31,14 @@ function lines(text) {
   });
 }
 
-/** What can't be seen is made visible: a change of it must not pass unseen. */
+/** Makes invisible characters visible, so that no change to them goes unnoticed. */
 function visible(line) {
   // eslint-disable-next-line no-control-regex
   return line.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
     (c) => `⟨U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
 }
 
-/** The shortest way from one list to the other (Myers), as [op, text] with op "=", "-" or "+". */
+/** Returns the shortest edit script (Myers) as [op, text], with op "=", "-" or "+". */
 export function changes(a, b) {
   let start = 0;
   while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
@@ -49,7 +50,7 @@ export function changes(a, b) {
 }
 
 function myers(a, b) {
-  if (a.length + b.length > MOST) return [...a.map((text) => ["-", text]), ...b.map((text) => ["+", text])];
+  if (a.length + b.length > MAX_LINES) return [...a.map((text) => ["-", text]), ...b.map((text) => ["+", text])];
   const most = a.length + b.length;
   const trace = [];
   let reach = new Map([[1, 0]]);
@@ -85,7 +86,7 @@ function walk(trace, a, b, depth) {
   return found.reverse();
 }
 
-/** Puts a line that went beside the one that came for it. */
+/** Pairs each removed line with the added line that replaces it. */
 function pair(all) {
   const rows = [];
   let [n, m] = [0, 0];
@@ -132,7 +133,7 @@ function inline(row) {
 }
 
 function gap({ left_out }, columns) {
-  return h("tr", { class: "gap" }, h("td", { colspan: String(columns) }, `${left_out} unchanged`));
+  return h("tr", { class: "gap" }, h("td", { colspan: String(columns) }, `${left_out} unchanged ${left_out === 1 ? "line" : "lines"}`));
 }
 
 function cell(kind, text) {
@@ -145,7 +146,7 @@ function words(row) {
   const split = (text) => text.split(/(\s+|[^\p{L}\p{N}_]+)/u).filter(Boolean);
   const all = changes(split(left), split(right));
   const same = all.filter(([op]) => op === "=").reduce((sum, [, text]) => sum + text.length, 0);
-  // Two lines that share little are shown whole.
+  // Two lines with little in common are shown as a whole.
   if (same * 3 < Math.max(left.length, right.length)) return [left, right];
   const side = (op, tag) => all.filter(([one]) => one === "=" || one === op).map(([one, text]) => one === "=" ? text : h(tag, {}, text));
   return [side("-", "del"), side("+", "ins")];

@@ -1,9 +1,9 @@
-// Elements, and the few words that every view needs. What memory holds is hostile: text only ever becomes a text node,
-// never markup, and no attribute that could run or load something is set from it.
+// Elements and helpers for every view. Stored text is untrusted: it only ever becomes a text node, never markup, and no
+// attribute that could run or load something is set from it.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Makes an element. `props`: class, text, on… listeners, dataset, attributes; children: nodes, text or nothing. */
+/** Creates an element. `props`: class, text, on… listeners, dataset, attributes; children: nodes, text or nothing. */
 export function h(tag, props = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) {
@@ -18,14 +18,14 @@ export function h(tag, props = {}, ...children) {
   return node;
 }
 
-// Marks that turn the order of what follows them: shown, so that nothing reads as what it is not. What is edited stays as it is.
-const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
+// Characters that change the direction of text are shown, so that no text can disguise itself. Text being edited is left alone.
+const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
 const shown = (c) => `⟨U+${c.codePointAt(0).toString(16).toUpperCase()}⟩`;
 
 export function put(node, ...children) {
   for (const child of children.flat(Infinity)) {
     if (child === undefined || child === null || child === false || child === "") continue;
-    node.append(child instanceof Node ? child : document.createTextNode(node.tagName === "TEXTAREA" ? child : String(child).replace(TURNING, shown)));
+    node.append(child instanceof Node ? child : document.createTextNode(node.tagName === "TEXTAREA" ? child : String(child).replace(BIDI_CONTROLS, shown)));
   }
   return node;
 }
@@ -79,7 +79,7 @@ export function plural(count, one, many = `${one}s`) {
   return `${count.toLocaleString()} ${count === 1 ? one : many}`;
 }
 
-/** Text with the words of a question marked. */
+/** Returns the text with the words of the query highlighted. */
 export function marked(text, words) {
   const wanted = words.filter((word) => word.length > 1).map((word) => word.toLowerCase());
   if (!wanted.length) return [text];
@@ -96,7 +96,7 @@ export function toast(text, kind = "done") {
   setTimeout(() => node.remove(), kind === "error" ? 8000 : 3500);
 }
 
-/** Asks; resolves to true where the person says yes. Esc and the other button say no. */
+/** Asks a question; resolves to true for yes. Esc and the other button mean no. */
 export function ask(question, yes, danger = false) {
   return new Promise((resolve) => {
     const answer = (value) => { dialog.close(); dialog.remove(); resolve(value); };
@@ -110,7 +110,7 @@ export function ask(question, yes, danger = false) {
   });
 }
 
-/** What stands where there is nothing. */
+/** Renders the empty state of a view. */
 export function empty(title, hint) {
   return h("div", { class: "empty" }, h("strong", {}, title), h("p", {}, hint));
 }
@@ -120,7 +120,7 @@ export function problem(error) {
     h("strong", {}, error.message), error.hint && h("p", {}, error.hint));
 }
 
-/** Only links to this page: what memory holds never becomes an address. */
+/** Links to views of this dashboard only: stored text never becomes an address. */
 export function link(hash, props, ...children) {
   return h("a", { ...props, href: `#/${hash}` }, ...children);
 }

@@ -1,4 +1,4 @@
-// Lays the graph out, beside the page: forces until they rest, a frame of places every so often.
+// A worker that computes the layout of the graph: a force simulation that posts positions until it comes to rest.
 /* global d3, importScripts */
 const vendor = (name) => `/assets/vendor/d3-${name}.min.js`;
 const trusted = self.trustedTypes?.createPolicy("nacre", { createScriptURL: vendor });

@@ -1,4 +1,4 @@
-// A list that keys walk through: j and k move, Enter opens.
+// A list with keyboard navigation: j and k move, Enter opens.
 
 import { show } from "./dom.js";
 

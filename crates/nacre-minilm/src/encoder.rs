@@ -1,15 +1,14 @@
 //! all-MiniLM-L6-v2: a small transformer that reads words in order, in 4-bit weights, on the processor.
 //!
-//! The file is read once and kept as it is; the weights are used where they stand. `pack` makes it from the
-//! published weights. Little-endian: the header ([`Header`]), then
+//! The file is read once, and the weights are used in place. `pack` makes it from the published weights. Little-endian: the
+//! header ([`Header`]), then
 //!
 //! - a row for each token: its components, two in a byte, the first in the low half, 8 added to each; then an
 //!   f16 scale for every 32;
 //! - a row for each place in a text, f16;
 //! - gain and bias of the first norm, f32;
-//! - for each layer, four matrices, each with its bias (f32) behind it: query, key and value as one; what
-//!   attention gives out, with gain and bias of a norm (f32); the wide one; the narrow one, with a norm. The
-//!   form of a matrix is told in `kernel`;
+//! - for each layer, four matrices, each followed by its bias (f32): query, key and value as one; the output of attention, with
+//!   gain and bias of a norm (f32); the wide one; the narrow one, with a norm. `kernel` describes the format of a matrix;
 //! - the vocabulary: where each name begins, u32, and where the last one ends; the tokens in the order of
 //!   their names, u32; the names.
 
@@ -21,7 +20,7 @@ use crate::float::HEAD;
 use crate::kernel::{BLOCK, GROUP, MIDDLE, Matrix, OUTPUTS, Processor, Rounded, from_f16};
 use crate::vocabulary::{Marks, Vocabulary};
 
-/// How many numbers a model has of each sort.
+/// The dimensions of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Components of a vector.
@@ -36,11 +35,10 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// That of all-MiniLM-L6-v2, which was made for texts of 256 tokens.
+    /// The shape of all-MiniLM-L6-v2, which was trained on texts of 256 tokens.
     pub(crate) const MINILM: Shape = Shape { dims: 384, layers: 6, inner: 1536, places: 256, tokens: 30_522 };
 
-    /// Tells whether the code can run a model of this shape: whole groups and heads, and nothing so large that
-    /// a file could not be meant.
+    /// Tells whether the code can run a model of this shape: whole groups and heads, and plausible sizes.
     fn runs(&self) -> bool {
         let whole = |number: usize, most: usize| number > 0 && number.is_multiple_of(GROUP) && number <= most;
         whole(self.dims, 1024)
@@ -61,7 +59,7 @@ impl Shape {
         inputs / GROUP * (outputs / OUTPUTS) * BLOCK
     }
 
-    /// Bytes of the whole file, of which the vocabulary's names take `names`.
+    /// Bytes of the whole file, with `names` bytes for the vocabulary's names.
     pub(crate) fn file_bytes(&self, names: usize) -> usize {
         let Shape { dims, layers, inner, places, tokens } = *self;
         let layer = Shape::matrix_bytes(dims, 3 * dims)
@@ -80,9 +78,9 @@ impl Shape {
     }
 }
 
-/// What stands before the weights: `NACREMLM`; eight u32 (version of the form, the numbers of [`Shape`] as it
-/// has them, bytes of the names, zero); SHA-256 of the published file that it was made from; BLAKE3 of all that
-/// follows and of the header up to there.
+/// The header before the weights: `NACREMLM`; eight u32 (version of the format, the numbers of [`Shape`] in order, bytes of the
+/// names, zero); SHA-256 of the published file that it was made from; BLAKE3 of everything that follows and of the header up to
+/// there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Header {
     pub(crate) shape: Shape,
@@ -95,10 +93,10 @@ pub(crate) struct Header {
 impl Header {
     pub(crate) const BYTES: usize = CHECKSUM.end;
 
-    /// Returns the header as it stands in the file, without the checksum.
+    /// Returns the header as in the file, without the checksum.
     pub(crate) fn write(&self) -> Vec<u8> {
         let Shape { dims, layers, inner, places, tokens } = self.shape;
-        let numbers = [FORM, dims, layers, inner, places, tokens, self.names, 0];
+        let numbers = [FORMAT, dims, layers, inner, places, tokens, self.names, 0];
         let mut bytes = MAGIC.to_vec();
         for number in numbers {
             bytes.extend(u32::try_from(number).expect("checked to be small").to_le_bytes());
@@ -108,24 +106,24 @@ impl Header {
         bytes
     }
 
-    /// Reads the header of a whole file, whose length must fit it.
+    /// Reads the header of a whole file, whose length must match it.
     pub(crate) fn read(file: &[u8]) -> Result<Header, String> {
-        let not_ours = || "does not begin as a model file of Nacre does".to_owned();
+        let not_ours = || "does not begin like a model file of Nacre".to_owned();
         let rest = file.strip_prefix(MAGIC).ok_or_else(not_ours)?;
         let header = rest.get(..Header::BYTES - MAGIC.len()).ok_or("ends within its header")?;
         let (numbers, rest) = header.split_at(32);
         let number = |at: usize| numbers.as_chunks().0.get(at).map_or(0, |n| u32::from_le_bytes(*n) as usize);
-        if number(0) != FORM {
-            return Err(format!("has form {}, this program knows form {FORM}", number(0)));
+        if number(0) != FORMAT {
+            return Err(format!("has format {}, this program reads format {FORMAT}", number(0)));
         }
         let [dims, layers, inner, places, tokens, names] = [1, 2, 3, 4, 5, 6].map(number);
         let shape = Shape { dims, layers, inner, places, tokens };
         if !shape.runs() || names > 16 * tokens {
-            return Err(format!("names a shape that can't be: {shape:?}"));
+            return Err(format!("has an impossible shape: {shape:?}"));
         }
         let expected = shape.file_bytes(names);
         if file.len() != expected {
-            return Err(format!("has {} bytes, its header asks for {expected}", file.len()));
+            return Err(format!("has {} bytes, its header needs {expected}", file.len()));
         }
         let source = rest[..32].try_into().expect("32 bytes");
         Ok(Header { shape, names, source })
@@ -133,9 +131,9 @@ impl Header {
 }
 
 const MAGIC: &[u8] = b"NACREMLM";
-/// The version of the form.
-const FORM: usize = 1;
-/// Where the checksum stands.
+/// The version of the file format.
+const FORMAT: usize = 1;
+/// The place of the checksum.
 const CHECKSUM: Range<usize> = 96..128;
 
 /// Writes the checksum into a file.
@@ -152,9 +150,8 @@ fn checksum(file: &[u8]) -> [u8; 32] {
     hasher.finalize().into()
 }
 
-/// How many tokens are read together: enough that the weights are fetched seldom, few enough that what is in
-/// the works stays near the processor.
-const TOGETHER: usize = 192;
+/// Tokens in a batch: enough to load the weights rarely, few enough that the activations stay in the cache.
+const BATCH_TOKENS: usize = 192;
 
 /// The loaded model.
 pub struct MiniLm {
@@ -181,7 +178,7 @@ struct Layer {
     narrow_norm: Norm,
 }
 
-/// Where a matrix stands, and its bias.
+/// The place of a matrix in the file, and its bias.
 struct Linear {
     blocks: Range<usize>,
     bias: Vec<f32>,
@@ -193,11 +190,11 @@ struct Norm {
 }
 
 impl MiniLm {
-    /// Takes a file as the model. The error says what is wrong with it, to stand after its name.
+    /// Opens a file as the model. The error completes a sentence that begins with the file's name.
     pub(crate) fn from_bytes(file: Box<[u8]>) -> Result<MiniLm, String> {
         let header = Header::read(&file)?;
         if checksum(&file) != file[CHECKSUM] {
-            return Err("is damaged: its checksum is another".into());
+            return Err("is damaged: its checksum does not match".into());
         }
         let Shape { dims, inner, places, tokens, .. } = header.shape;
         let mut sections = Sections { file: &file, at: Header::BYTES };
@@ -231,7 +228,7 @@ impl MiniLm {
             return Err("has a vocabulary that names tokens it has no row for".into());
         }
         Ok(MiniLm {
-            version: format!("minilm-{CODE}-{}", &sum[..8]),
+            version: format!("minilm-{CODE_VERSION}-{}", &sum[..8]),
             marks,
             rows,
             places,
@@ -251,7 +248,7 @@ impl MiniLm {
         &self.header
     }
 
-    /// Returns the tokens of a text; words that `keep` does not want are left out.
+    /// Returns the tokens of a text, without the words that `keep` rejects.
     pub(crate) fn tokens(&self, text: &str, keep: impl FnMut(&str) -> bool) -> Vec<u32> {
         let vocabulary = Vocabulary {
             starts: self.file[self.starts.clone()].as_chunks().0,
@@ -261,7 +258,7 @@ impl MiniLm {
         vocabulary.tokens(text, self.marks, self.header.shape.places, keep)
     }
 
-    /// Returns the vector of each text, given as its tokens: one long.
+    /// Returns the unit vector of each text, given as tokens.
     pub(crate) fn encode(&self, texts: &[Vec<u32>]) -> Vec<Vec<f32>> {
         let mut vectors = Vec::with_capacity(texts.len());
         let mut rest = texts;
@@ -269,7 +266,7 @@ impl MiniLm {
             let mut tokens = 0;
             let fit = rest.iter().take_while(|text| {
                 tokens += text.len();
-                tokens <= TOGETHER
+                tokens <= BATCH_TOKENS
             });
             let (now, later) = rest.split_at(fit.count().max(1));
             self.encode_together(now, &mut vectors);
@@ -345,7 +342,7 @@ impl MiniLm {
         }
     }
 
-    /// Reads the row of a place.
+    /// Reads the row of a position.
     fn place(&self, place: usize, row: &mut [f32]) {
         let halves = self.file[self.places.clone()].as_chunks().0;
         for (value, half) in row.iter_mut().zip(&halves[place * self.dims()..]) {
@@ -378,10 +375,10 @@ impl Embedder for MiniLm {
     }
 }
 
-/// Counts changes in the code that change a vector.
-const CODE: u32 = 1;
+/// Incremented with every change to the code that changes a vector.
+const CODE_VERSION: u32 = 1;
 
-/// Makes a vector one long; one that has no length, or is not of numbers, becomes zero.
+/// Normalizes a vector to length 1. A vector of length 0 or with values that are not numbers becomes zero.
 fn normalise(vector: &mut [f32]) {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     let scale = if length.is_normal() { 1.0 / length } else { 0.0 };
@@ -390,7 +387,7 @@ fn normalise(vector: &mut [f32]) {
     }
 }
 
-/// Walks the sections of a file that is long enough.
+/// An iterator over the sections of a file that is long enough.
 struct Sections<'a> {
     file: &'a [u8],
     at: usize,

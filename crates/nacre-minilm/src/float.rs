@@ -1,20 +1,19 @@
-//! What the encoder does in plain numbers: layer norm, GELU, attention; and a plain product, for making it.
+//! The encoder's floating-point operations: layer norm, GELU, attention; and a plain product, to make the model file.
 //!
-//! The sums are taken in `LANES` partial sums whose order is fixed and nothing is fused, so that the compiler
-//! may use whatever vectors the processor has and the result stays the same to the last bit. `kernel` compiles
-//! these for newer processors, which is why all of it is inlined and nothing is left to closures: they would be
-//! compiled apart, for old ones.
+//! Sums are `LANES` partial sums in a fixed order, and nothing is fused, so that the compiler can use any vector instructions and
+//! the result is the same to the last bit. `kernel` compiles these functions for newer processors. Therefore all of them are
+//! inlined and none uses closures, which would be compiled separately, for old processors.
 
-/// How many numbers stand side by side in a partial sum.
+/// The number of partial sums.
 pub(super) const LANES: usize = 16;
 
-/// How many components an attention head has.
+/// Components of an attention head.
 pub(super) const HEAD: usize = 32;
 
-/// Questions of attention looked at together, so that their sums do not wait for each other.
-const TOGETHER: usize = 4;
+/// Attention queries that are processed together, so that their sums do not wait for each other.
+const BATCH_QUERIES: usize = 4;
 
-/// Adds `rows` to `added` and gives each row the mean 0 and the spread 1, times `gain`, plus `bias`.
+/// Adds `rows` to `added` and normalizes each row to mean 0 and standard deviation 1, times `gain`, plus `bias`.
 #[inline(always)]
 pub(super) fn add_and_norm(rows: &mut [f32], added: &[f32], gain: &[f32], bias: &[f32]) {
     let width = gain.len();
@@ -53,34 +52,34 @@ pub(super) fn gelu(values: &mut [f32]) {
     }
 }
 
-/// Lets every token of one text look at all of them. `rows` has the query, the key and the value of each token,
-/// `dims` components each, and `out` gets the seen values.
+/// Attention among the tokens of one text. `rows` has the query, the key and the value of each token, `dims` components each;
+/// `out` gets the weighted values.
 #[inline(always)]
 pub(super) fn attend(rows: &[f32], dims: usize, room: &mut Vec<f32>, out: &mut [f32]) {
     let tokens = out.len() / dims;
     let wide = tokens.next_multiple_of(LANES);
     room.clear();
-    room.resize((HEAD + TOGETHER) * wide, 0.0);
+    room.resize((HEAD + BATCH_QUERIES) * wide, 0.0);
     let (keys, scores) = room.split_at_mut(HEAD * wide);
     #[expect(clippy::cast_precision_loss, reason = "it is 32")]
     let scale = 1.0 / (HEAD as f32).sqrt();
     for head in (0..dims).step_by(HEAD) {
-        // The keys are turned, so that neighbours in memory are the same component of many tokens.
+        // The keys are transposed, so that neighbours in memory are the same component of many tokens.
         for (token, row) in rows.chunks_exact(3 * dims).enumerate() {
             for (component, key) in row[dims + head..][..HEAD].iter().enumerate() {
                 keys[component * wide + token] = *key;
             }
         }
-        for first in (0..tokens).step_by(TOGETHER) {
-            // Past the end the last one is done again.
-            let mut asking = [first; TOGETHER];
-            let mut queries = [&rows[..HEAD]; TOGETHER];
+        for first in (0..tokens).step_by(BATCH_QUERIES) {
+            // Past the end, the last one is computed again.
+            let mut asking = [first; BATCH_QUERIES];
+            let mut queries = [&rows[..HEAD]; BATCH_QUERIES];
             for (next, (asking, query)) in asking.iter_mut().zip(&mut queries).enumerate() {
                 *asking = (first + next).min(tokens - 1);
                 *query = &rows[*asking * 3 * dims + head..][..HEAD];
             }
             for at in (0..wide).step_by(LANES) {
-                let mut sums = [[0.0; LANES]; TOGETHER];
+                let mut sums = [[0.0; LANES]; BATCH_QUERIES];
                 for component in 0..HEAD {
                     let keys = &keys[component * wide + at..][..LANES];
                     for (sums, query) in sums.iter_mut().zip(&queries) {
@@ -94,11 +93,11 @@ pub(super) fn attend(rows: &[f32], dims: usize, room: &mut Vec<f32>, out: &mut [
                     scores[at..][..LANES].copy_from_slice(sums);
                 }
             }
-            let mut shares = [0.0; TOGETHER];
+            let mut shares = [0.0; BATCH_QUERIES];
             for (share, scores) in shares.iter_mut().zip(scores.chunks_exact_mut(wide)) {
                 *share = 1.0 / soften(scores, tokens, scale);
             }
-            let mut seen = [[0.0; HEAD]; TOGETHER];
+            let mut seen = [[0.0; HEAD]; BATCH_QUERIES];
             for (token, row) in rows.chunks_exact(3 * dims).enumerate() {
                 let values = &row[2 * dims + head..][..HEAD];
                 for (seen, scores) in seen.iter_mut().zip(scores.chunks_exact(wide)) {
@@ -117,22 +116,22 @@ pub(super) fn attend(rows: &[f32], dims: usize, room: &mut Vec<f32>, out: &mut [
     }
 }
 
-/// Multiplies every row by a matrix of plain weights, which has a row for each output: `out` gets a row of
-/// outputs for each. The number of inputs is a multiple of `LANES`.
+/// Multiplies every row by a matrix of f32 weights with a row for each output: `out` gets a row of outputs for each. The number of
+/// inputs is a multiple of `LANES`.
 #[inline(always)]
 pub(super) fn multiply_plain(rows: &[f32], weights: &[f32], inputs: usize, out: &mut [f32]) {
     let outputs = weights.len() / inputs;
     let count = rows.len() / inputs;
-    for first in (0..count).step_by(TOGETHER) {
-        // Past the end the last one is done again.
-        let mut together = [first; TOGETHER];
-        let mut rows_here = [&rows[..inputs]; TOGETHER];
+    for first in (0..count).step_by(BATCH_QUERIES) {
+        // Past the end, the last one is computed again.
+        let mut together = [first; BATCH_QUERIES];
+        let mut rows_here = [&rows[..inputs]; BATCH_QUERIES];
         for (next, (row, here)) in together.iter_mut().zip(&mut rows_here).enumerate() {
             *row = (first + next).min(count - 1);
             *here = &rows[*row * inputs..][..inputs];
         }
         for (output, weights) in weights.chunks_exact(inputs).enumerate() {
-            let mut sums = [[0.0; LANES]; TOGETHER];
+            let mut sums = [[0.0; LANES]; BATCH_QUERIES];
             for at in (0..inputs).step_by(LANES) {
                 let weights = &weights[at..][..LANES];
                 for (sums, row) in sums.iter_mut().zip(&rows_here) {
@@ -149,10 +148,10 @@ pub(super) fn multiply_plain(rows: &[f32], weights: &[f32], inputs: usize, out: 
     }
 }
 
-/// Replaces the first scores by how much they weigh, not yet divided by the sum of all, which is returned.
+/// Replaces the first scores by their exponentials, and returns the sum, by which they still have to be divided.
 #[inline(always)]
 fn soften(scores: &mut [f32], tokens: usize, scale: f32) -> f32 {
-    // What stands behind the tokens is of no text.
+    // The values after the tokens belong to no text.
     scores[tokens..].fill(f32::MIN);
     let mut largest = [f32::MIN; LANES];
     for chunk in scores.chunks_exact(LANES) {
@@ -177,7 +176,7 @@ fn sum(values: &[f32]) -> f32 {
             *lane += value;
         }
     }
-    // By halves, as vectors are added up.
+    // By halves, as vector registers are added up.
     let mut half = LANES / 2;
     while half > 0 {
         for lane in 0..half {
@@ -188,10 +187,10 @@ fn sum(values: &[f32]) -> f32 {
     lanes[0]
 }
 
-/// Added to a number and taken away again it leaves the nearest whole number, also to be read in the low bits.
+/// Added to a number and subtracted again, it leaves the nearest whole number, which is also in the low bits of the sum.
 pub(crate) const ROUND: f32 = 12_582_912.0;
 
-/// Returns e to the power of a number that is not above 88, within 2e-7 of it; what is below -87 counts as -87.
+/// Returns e to the power of a number of at most 88, within 2e-7. Numbers below -87 count as -87.
 #[inline(always)]
 #[expect(clippy::excessive_precision, reason = "the two together are ln 2 with more digits than one holds")]
 fn exp(x: f32) -> f32 {

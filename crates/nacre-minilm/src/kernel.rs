@@ -1,27 +1,25 @@
-//! The encoder's inner loops, compiled for what the processor has. The only file here with `unsafe`: it loads
-//! vectors from slices whose length is known, and calls what was compiled for newer processors; the portable
-//! form stands beside it and a test holds them together, to the last bit.
+//! The encoder's inner loops, compiled for several kinds of processors. The only file of this crate with `unsafe`: it loads vectors
+//! from slices of known length, and calls functions compiled for newer processors. Each has a portable twin, and a test checks that
+//! both give the same bits.
 //!
-//! Weights have 4 bits and activations 8, so that a product is a sum of whole numbers, which is the same in
-//! any order. Every 32 weights have a scale, and so have every 32 activations.
+//! Weights have 4 bits and activations 8, so a product is a sum of whole numbers, which is the same in any order. Every 32 weights have a scale, and so have every 32 activations.
 #![allow(unsafe_code)]
 
 use crate::float::{self, LANES, ROUND};
 
-/// How many weights, or activations, have one scale.
+/// The number of weights, or activations, that share a scale.
 pub(crate) const GROUP: usize = 32;
 
 /// Bytes of a block: 32 weights of each of 16 outputs, with the 16 scales (f16) before them.
 ///
-/// The weights stand in four lines of 64 bytes. The low halves of line `i` are the weights `8i` to `8i + 3` of
-/// the 16 outputs, four after four, the high halves `8i + 4` to `8i + 7`; 8 is added to each, so that they are
-/// not below 0.
+/// The weights are in four lines of 64 bytes. The low halves of line `i` are the weights `8i` to `8i + 3` of the 16 outputs, four
+/// after four, the high halves `8i + 4` to `8i + 7`. 8 is added to each, so that none is negative.
 pub(crate) const BLOCK: usize = 2 * LANES + GROUP * LANES / 2;
 
-/// What is added to a 4-bit weight.
+/// The offset of a stored 4-bit weight.
 pub(crate) const MIDDLE: u8 = 8;
 
-/// How many outputs a block has.
+/// Outputs of a block.
 pub(crate) const OUTPUTS: usize = LANES;
 
 /// A matrix of 4-bit weights: for every 16 outputs, a block for every 32 inputs.
@@ -38,13 +36,13 @@ pub(crate) struct Rounded {
     /// Between -127 and 127, in two's complement.
     codes: Vec<[u8; GROUP]>,
     scales: Vec<f32>,
-    /// What the middle of the weights adds to a product with the codes, to be taken away: -8 times their sum.
+    /// The correction for the weights' offset in a product with the codes: -8 times their sum.
     middles: Vec<i32>,
-    /// How many groups a row has.
+    /// Groups of a row.
     groups: usize,
 }
 
-/// A kind of processor, known to be the one we run on or an older one.
+/// A kind of processor whose instructions this machine has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Processor(Kind);
 
@@ -58,12 +56,12 @@ enum Kind {
 }
 
 impl Processor {
-    /// Returns the best that this processor is.
+    /// Returns the fastest kind for this processor.
     pub(crate) fn here() -> Processor {
         *Processor::all().last().expect("the portable one is always there")
     }
 
-    /// Returns all that this processor is, the fastest last.
+    /// Returns all kinds that this processor supports, the fastest last.
     pub(super) fn all() -> &'static [Processor] {
         #[cfg(target_arch = "x86_64")]
         {
@@ -81,7 +79,7 @@ impl Processor {
     }
 }
 
-/// Makes a method of `Processor` from a function, compiled for each kind.
+/// Defines a method of `Processor` from a function that is compiled for each kind.
 macro_rules! compiled {
     ($(#[$doc:meta])* $name:ident = $portable:path, $vnni:path, $avx2:path, ($($argument:ident: $type:ty),*)) => {
         impl Processor {
@@ -99,7 +97,7 @@ macro_rules! compiled {
                     }
                     match self.0 {
                         Kind::Portable => {}
-                        // SAFETY: `Processor::all` gives these only where the processor has what they need.
+                        // SAFETY: `Processor::all` returns these only if the processor has the instructions.
                         Kind::Vnni => return unsafe { vnni($($argument),*) },
                         Kind::Avx2 => return unsafe { avx2($($argument),*) },
                     }
@@ -154,7 +152,7 @@ fn round(rows: &[f32], width: usize, rounded: &mut Rounded) {
                 *largest = if value > *largest { value } else { *largest };
             }
         }
-        // Of a group too small to divide by nothing is left but zeros.
+        // A group that is too small to divide by becomes zeros.
         let mut most = f32::MIN_POSITIVE;
         for largest in largest {
             most = if largest > most { largest } else { most };
@@ -164,7 +162,7 @@ fn round(rows: &[f32], width: usize, rounded: &mut Rounded) {
         let inverse = 127.0 / largest;
         let mut sum = 0;
         for (code, value) in codes.iter_mut().zip(values) {
-            // The largest may be a hair above; what is not a number has to become one.
+            // The largest may be slightly above; a value that is not a number has to become one.
             let near = value * inverse;
             let near = if near < 127.0 { near } else { 127.0 };
             let near = if near > -127.0 { near } else { -127.0 };
@@ -177,10 +175,10 @@ fn round(rows: &[f32], width: usize, rounded: &mut Rounded) {
     }
 }
 
-/// How many rows are multiplied together, so that unpacking a block pays.
-const TOGETHER: usize = 16;
+/// Rows that are multiplied together, so that unpacking a block pays off.
+const BATCH_ROWS: usize = 16;
 
-/// The weights of a block, unpacked: of each of the 16 outputs, those of the 32 inputs, less the middle.
+/// The unpacked weights of a block: for each of the 16 outputs, those of the 32 inputs, without the offset.
 type Weights = [[i16; GROUP]; OUTPUTS];
 
 #[inline(always)]
@@ -190,9 +188,9 @@ fn multiply(rows: &Rounded, matrix: Matrix<'_>, out: &mut [f32]) {
     for (output, blocks) in matrix.blocks.chunks_exact(groups).enumerate() {
         let bias =
             *matrix.bias[output * OUTPUTS..].first_chunk::<OUTPUTS>().expect("a number for each output");
-        for first in (0..count).step_by(TOGETHER) {
-            let together = TOGETHER.min(count - first);
-            let mut sums = [bias; TOGETHER];
+        for first in (0..count).step_by(BATCH_ROWS) {
+            let together = BATCH_ROWS.min(count - first);
+            let mut sums = [bias; BATCH_ROWS];
             for (group, block) in blocks.iter().enumerate() {
                 let (scales, weights) = unpack(block);
                 for (row, sums) in (first..first + together).zip(&mut sums) {
@@ -216,8 +214,8 @@ fn multiply(rows: &Rounded, matrix: Matrix<'_>, out: &mut [f32]) {
     }
 }
 
-/// Returns the sum of products. It stands apart because the compiler, seeing the loops around it, makes vectors
-/// of the outputs instead of the inputs, which is five times slower.
+/// Returns the sum of products. It is a separate function because the compiler would otherwise vectorize over the outputs instead
+/// of the inputs, which is five times slower.
 #[inline(never)]
 fn dot(weights: &[i16; GROUP], codes: &[i16; GROUP]) -> i32 {
     weights.iter().zip(codes).map(|(weight, code)| i32::from(*weight) * i32::from(*code)).sum()
@@ -242,13 +240,13 @@ fn unpack(block: &[u8; BLOCK]) -> ([f32; OUTPUTS], Weights) {
     (scales, weights)
 }
 
-/// Returns a number of 16 bits as one of 32.
+/// Converts an f16 to an f32.
 #[inline(always)]
 pub(crate) fn from_f16(half: u16) -> f32 {
     let sign = u32::from(half & 0x8000) << 16;
     let rest = u32::from(half & 0x7fff) << 13;
-    // The exponent is moved from the middle of five bits to that of eight; what was without end stays so, and
-    // what is below the smallest exponent is made normal by multiplying.
+    // The exponent's bias changes from that of five bits to that of eight. Infinity stays infinite, and subnormal numbers are
+    // normalized by multiplying.
     let magnitude = if rest >= 0x0f80_0000 {
         rest + 0x7000_0000
     } else {
@@ -257,12 +255,12 @@ pub(crate) fn from_f16(half: u16) -> f32 {
     f32::from_bits(sign | magnitude)
 }
 
-/// Returns the number of 16 bits that is nearest to one of 32, which is not too large for it.
+/// Converts an f32 to the nearest f16; it must not be too large for one.
 pub(crate) fn to_f16(value: f32) -> u16 {
     let sign = (value.to_bits() >> 16) & 0x8000;
     let shrunk = value.abs() * f32::from_bits(0x0780_0000);
     let bits = shrunk.to_bits();
-    // Half of what is cut off is added, less one bit where that would round an even number up.
+    // Half of the cut-off part is added, minus one bit if that would round an even number up.
     let rounded = (bits + 0x0fff + ((bits >> 13) & 1)) >> 13;
     #[expect(clippy::cast_possible_truncation, reason = "cut to 15 bits and the sign")]
     let half = (sign | rounded.min(0x7c00)) as u16;
@@ -276,8 +274,8 @@ mod x86 {
     use super::{BLOCK, GROUP, MIDDLE, Matrix, OUTPUTS, Rounded};
 
     /// Rows multiplied together: their sums and the eight vectors of weights fill the registers.
-    const TOGETHER_VNNI: usize = 8;
-    const TOGETHER_AVX2: usize = 4;
+    const BATCH_ROWS_VNNI: usize = 8;
+    const BATCH_ROWS_AVX2: usize = 4;
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
@@ -287,7 +285,7 @@ mod x86 {
             let mut row = 0;
             while row < count {
                 row += match count - row {
-                    TOGETHER_VNNI.. => some_vnni::<TOGETHER_VNNI>(rows, matrix, blocks, output, row, out),
+                    BATCH_ROWS_VNNI.. => some_vnni::<BATCH_ROWS_VNNI>(rows, matrix, blocks, output, row, out),
                     4.. => some_vnni::<4>(rows, matrix, blocks, output, row, out),
                     2.. => some_vnni::<2>(rows, matrix, blocks, output, row, out),
                     _ => some_vnni::<1>(rows, matrix, blocks, output, row, out),
@@ -320,7 +318,7 @@ mod x86 {
         for (group, block) in blocks.iter().enumerate() {
             let mut weights = [low; 8];
             for line in 0..4 {
-                // SAFETY: the four lines of 64 bytes stand behind the scales, up to the end of the block.
+                // SAFETY: the four lines of 64 bytes follow the scales, up to the end of the block.
                 let both = unsafe { _mm512_loadu_si512(block.as_ptr().add(2 * OUTPUTS + 64 * line).cast()) };
                 weights[2 * line] = _mm512_and_si512(both, low);
                 weights[2 * line + 1] = _mm512_and_si512(_mm512_srli_epi16::<4>(both), low);
@@ -355,7 +353,7 @@ mod x86 {
             let mut row = 0;
             while row < count {
                 row += match count - row {
-                    TOGETHER_AVX2.. => some_avx2::<TOGETHER_AVX2>(rows, matrix, blocks, output, row, out),
+                    BATCH_ROWS_AVX2.. => some_avx2::<BATCH_ROWS_AVX2>(rows, matrix, blocks, output, row, out),
                     2.. => some_avx2::<2>(rows, matrix, blocks, output, row, out),
                     _ => some_avx2::<1>(rows, matrix, blocks, output, row, out),
                 };
@@ -393,7 +391,7 @@ mod x86 {
                 let mut weights = [low; 8];
                 for line in 0..4 {
                     let at = 2 * OUTPUTS + 64 * line + 32 * half;
-                    // SAFETY: the four lines of 64 bytes stand behind the scales, up to the end of the block.
+                    // SAFETY: the four lines of 64 bytes follow the scales, up to the end of the block.
                     let both = unsafe { _mm256_loadu_si256(block.as_ptr().add(at).cast()) };
                     weights[2 * line] = _mm256_and_si256(both, low);
                     weights[2 * line + 1] = _mm256_and_si256(_mm256_srli_epi16::<4>(both), low);

@@ -1,6 +1,5 @@
 //! Makes the model file that `encoder` describes from published weights: 4 bits a weight, with a scale for
-//! every 32. While the layers are written, sample texts go through them, for `round` to know what a matrix is
-//! given.
+//! every 32. While the layers are written, sample texts run through them, so that `round` knows the inputs of each matrix.
 //!
 //! Only sums, products and roundings in a fixed order are used, so that the same weights give the same file
 //! everywhere.
@@ -11,10 +10,10 @@ use crate::round::{self, Given, Group};
 use crate::safetensors::Safetensors;
 use crate::vocabulary::Vocabulary;
 
-/// Texts of the sort that a memory holds, one a line, for the rounding to be fitted to.
+/// Typical texts of a memory, one per line. The rounding is fitted to them.
 pub(super) const SAMPLE: &str = include_str!("sample.txt");
 
-/// The places the published weights have; the model was made for fewer.
+/// Positions of the published weights; the model was trained on fewer.
 pub(super) const PUBLISHED_PLACES: usize = 512;
 
 /// Returns the model file, fitted to the lines of `sample`. The error says what is wrong with the weights or the
@@ -37,7 +36,7 @@ pub(super) fn pack(
     }
     let vocabulary = Vocabulary { starts: &names.starts, order: &names.order, names: &names.names };
     let marks = vocabulary.marks().ok_or("has a vocabulary without `[CLS]`, `[SEP]` and `[UNK]`")?;
-    // Each line alone, and ten together for what is said late in a text.
+    // Each line alone, and ten together for later positions in a text.
     let lines: Vec<&str> = sample.lines().collect();
     let texts: Vec<Vec<u32>> = lines
         .chunks(1)
@@ -49,7 +48,7 @@ pub(super) fn pack(
     file.reserve(shape.file_bytes(names.names.len()));
     let rows = weights.tensor("embeddings.word_embeddings.weight", &[shape.tokens, dims])?;
     rows.chunks_exact(dims).for_each(|row| write_row(&mut file, row));
-    // Only the first kind of text is used, so its row is part of every place's.
+    // Only the first text type is used, so its row is added to every position's.
     let kinds = weights.tensor("embeddings.token_type_embeddings.weight", &[2, dims])?;
     let mut places = weights.tensor("embeddings.position_embeddings.weight", &[PUBLISHED_PLACES, dims])?;
     places.truncate(shape.places * dims);
@@ -86,7 +85,7 @@ pub(super) fn pack(
 struct Sample {
     /// Tokens of each text.
     lengths: Vec<usize>,
-    /// What every token has become, and what is to be added to it.
+    /// The activations of every token, and the residual to add.
     rows: Vec<f32>,
     added: Vec<f32>,
 }
@@ -134,7 +133,7 @@ struct Linear {
     bias: Vec<f32>,
 }
 
-/// Reads matrices as one.
+/// Reads several matrices as one.
 fn linear(
     weights: &Safetensors<'_>,
     names: &[String],
@@ -154,7 +153,7 @@ fn norm(weights: &Safetensors<'_>, name: &str, dims: usize) -> Result<[Vec<f32>;
     Ok([part("weight")?, part("bias")?])
 }
 
-/// Writes a matrix with its bias, and returns what it gives out for these rows before it is rounded.
+/// Writes a matrix with its bias, and returns its outputs for these rows before rounding.
 fn pass(file: &mut Vec<u8>, linear: &Linear, rows: &[f32]) -> Vec<f32> {
     let (outputs, inputs) = (linear.bias.len(), linear.weights.len() / linear.bias.len());
     let given = Given::of(rows, inputs);
@@ -175,7 +174,7 @@ fn pass(file: &mut Vec<u8>, linear: &Linear, rows: &[f32]) -> Vec<f32> {
     out
 }
 
-/// Returns a block in the order that `kernel::BLOCK` tells.
+/// Returns a block in the order that `kernel::BLOCK` describes.
 fn block(groups: &[Group; OUTPUTS]) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
     let (scales, lines) = block.split_at_mut(2 * OUTPUTS);

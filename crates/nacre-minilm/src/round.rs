@@ -1,8 +1,7 @@
-//! Rounds a matrix to 4 bits so that what it gives out changes least, in the manner of GPTQ: inputs are rounded
-//! one after the other, and what an input loses is made up for by those that are not rounded yet, as far as
-//! they go together in what the matrix was given on sample texts.
+//! Rounds a matrix to 4 bits with the least change of its outputs, in the manner of GPTQ: inputs are rounded one after the other,
+//! and the inputs that are not rounded yet compensate for the loss, as far as they are correlated on sample texts.
 //!
-//! Beside plain rounding this takes away two thirds of what the vectors lose.
+//! Compared with plain rounding, the vectors lose a third as much.
 
 use crate::float::ROUND;
 use crate::kernel::{GROUP, MIDDLE, Processor, from_f16, to_f16};
@@ -12,31 +11,31 @@ use crate::kernel::{GROUP, MIDDLE, Processor, from_f16, to_f16};
 pub(super) struct Group {
     /// As f16.
     pub(super) scale: u16,
-    /// 0 to 15, the middle standing for 0.
+    /// 0 to 15, where 8 means 0.
     pub(super) codes: [u8; GROUP],
 }
 
-/// Inputs that make up for each other. More would gain little and cost by the cube.
+/// Inputs that compensate for each other. More would gain little, and the cost grows with the cube.
 const SPAN: usize = 384;
 
-/// Part of the mean square that is added to every square, so that few texts are not taken for all there are.
+/// The share of the mean square that is added to every square, so that the fit does not rely too much on few texts.
 const DAMP: f64 = 0.05;
 
-/// What a matrix was given, as far as rounding needs it.
+/// Statistics of a matrix's inputs that rounding needs.
 pub(super) struct Given {
     spans: Vec<Span>,
     means: Vec<f32>,
 }
 
-/// For some inputs, row by row: how much a loss of one weighs (its own component), and what the others have
-/// to change for it. It is the triangle U with UᵀU the inverse of the inputs' products.
+/// For some inputs, row by row: the weight of an input's loss (its own component), and by how much the others change to compensate.
+/// It is the triangle U where UᵀU is the inverse of the inputs' products.
 struct Span {
     size: usize,
     rows: Vec<f32>,
 }
 
 impl Given {
-    /// Looks at rows of `width` inputs.
+    /// Computes the statistics of rows of `width` inputs.
     pub(super) fn of(rows: &[f32], width: usize) -> Given {
         let count = rows.len() / width;
         #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
@@ -49,7 +48,7 @@ impl Given {
             .step_by(SPAN)
             .map(|first| {
                 let size = SPAN.min(width - first);
-                // A row for each input, as long as the product wants it.
+                // A row for each input, padded to the length that the product needs.
                 let long = count.next_multiple_of(GROUP);
                 let mut turned = vec![0.0; size * long];
                 for (at, row) in rows.chunks_exact(width).enumerate() {
@@ -66,7 +65,7 @@ impl Given {
     }
 }
 
-/// Returns the upper triangle U with UᵀU the inverse of a matrix of products, to which something is added.
+/// Returns the upper triangle U where UᵀU is the inverse of a damped matrix of products.
 fn inverse_root(products: &[f32], size: usize) -> Vec<f32> {
     let diagonal: f64 = (0..size).map(|at| f64::from(products[at * size + at])).sum();
     #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
@@ -86,7 +85,7 @@ fn inverse_root(products: &[f32], size: usize) -> Vec<f32> {
             };
         }
     }
-    // U is the inverse of R; it is made turned, a row for each of its columns.
+    // U is the inverse of R; it is computed transposed, a row for each of its columns.
     let mut turned = vec![0.0; size * size];
     for column in 0..size {
         turned[column * size + column] = 1.0 / root[column * size + column];
@@ -106,8 +105,7 @@ fn inverse_root(products: &[f32], size: usize) -> Vec<f32> {
     rows
 }
 
-/// Rounds the weights of one output. Also returns what is to be added to its bias, so that the mean of what it
-/// gives out stays.
+/// Rounds the weights of one output. Also returns the correction of its bias that keeps the mean of its output.
 pub(super) fn row(weights: &[f32], given: &Given) -> (Vec<Group>, f32) {
     let mut groups = Vec::with_capacity(weights.len() / GROUP);
     let mut left = weights.to_vec();
@@ -138,14 +136,14 @@ pub(super) fn row(weights: &[f32], given: &Given) -> (Vec<Group>, f32) {
     (groups, shift)
 }
 
-/// Rounds 32 weights, each of which counts as much as the others.
+/// Rounds 32 weights that all count the same.
 pub(super) fn plain(weights: &[f32; GROUP]) -> Group {
     let scale = best_scale(weights, &[1.0; GROUP]);
     Group { scale, codes: nearest(weights, from_f16(scale)).map(as_code) }
 }
 
-/// Returns the scale with which rounding loses least, as f16. The largest weight is put to different steps, on
-/// both sides, and for the codes that this gives the best scale is solved.
+/// Returns the f16 scale with the least rounding loss. The largest weight is mapped to different steps, on both sides, and the best
+/// scale for the resulting codes is computed.
 fn best_scale(weights: &[f32; GROUP], weigh: &[f32; GROUP]) -> u16 {
     let largest =
         weights.iter().fold(0.0, |largest: f32, w| if w.abs() > largest.abs() { *w } else { largest });
@@ -172,7 +170,7 @@ fn best_scale(weights: &[f32; GROUP], weigh: &[f32; GROUP]) -> u16 {
     best.1
 }
 
-/// Steps between 0 and the largest weight that are tried.
+/// The numbers of steps that are tried for the largest weight.
 const STEPS: [f32; 16] =
     [-9.0, -8.5, -8.0, -7.5, -7.0, -6.5, -6.0, -5.5, 5.5, 6.0, 6.5, 7.0, 7.5, 8.0, 8.5, 9.0];
 

@@ -1,12 +1,12 @@
-//! Reads weights as they are published: `model.safetensors`, a JSON header that says where each tensor stands.
+//! Reads published weights: `model.safetensors`, with a JSON header that gives the place of each tensor.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The longest header that is read; that of MiniLM has 11 KB.
-const LONGEST_HEADER: usize = 1 << 20;
+/// Size limit of the header in bytes; MiniLM's has 11 KB.
+const MAX_HEADER_BYTES: usize = 1 << 20;
 
 /// A file of tensors.
 pub(super) struct Safetensors<'a> {
@@ -22,18 +22,17 @@ struct Tensor {
 }
 
 impl<'a> Safetensors<'a> {
-    /// Reads the header. The error says what is wrong, to stand after the file's name.
+    /// Reads the header. The error completes a sentence that begins with the file's name.
     pub(super) fn read(file: &'a [u8]) -> Result<Safetensors<'a>, String> {
         let (length, rest) = file.split_first_chunk().ok_or("is too short for weights")?;
         let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
-        if length > LONGEST_HEADER.min(rest.len()) {
-            return Err(
-                "is not safetensors: its header would be longer than the file or than any known".into()
-            );
+        if length > MAX_HEADER_BYTES.min(rest.len()) {
+            return Err("is not safetensors: its header is longer than the file or than 1 MiB".into());
         }
         let (header, data) = rest.split_at(length);
-        let tensors = serde_json::from_slice(header)
-            .map_err(|problem| format!("is not safetensors: its header is not JSON of tensors: {problem}"))?;
+        let tensors = serde_json::from_slice(header).map_err(|problem| {
+            format!("is not safetensors: its header is not a JSON object of tensors: {problem}")
+        })?;
         Ok(Safetensors { tensors, data })
     }
 
@@ -41,12 +40,12 @@ impl<'a> Safetensors<'a> {
     pub(super) fn tensor(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
         let tensor = self.tensors.get(name).ok_or_else(|| format!("has no tensor `{name}`"))?;
         let tensor = Tensor::deserialize(tensor)
-            .map_err(|problem| format!("has a tensor `{name}` that is not described as one: {problem}"))?;
+            .map_err(|problem| format!("has an invalid description of tensor `{name}`: {problem}"))?;
         if tensor.shape != shape {
             return Err(format!("has `{name}` in shape {:?}, all-MiniLM-L6-v2 has {shape:?}", tensor.shape));
         }
         if tensor.dtype != "F32" {
-            return Err(format!("has `{name}` as {}, only F32 is read", tensor.dtype));
+            return Err(format!("has `{name}` as {}, only F32 is supported", tensor.dtype));
         }
         let [start, end] = tensor.data_offsets;
         let bytes = self.data.get(start..end).ok_or_else(|| format!("ends before the end of `{name}`"))?;
@@ -54,9 +53,9 @@ impl<'a> Safetensors<'a> {
             return Err(format!("has {} bytes for `{name}` of shape {shape:?}", bytes.len()));
         }
         let values: Vec<f32> = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-        // Weights of a model that works are below 100.
+        // Weights of a working model are below 100.
         if !values.iter().all(|value| value.abs() < 10_000.0) {
-            return Err(format!("has numbers in `{name}` that no weights are"));
+            return Err(format!("has numbers in `{name}` that can't be weights"));
         }
         Ok(values)
     }

@@ -1,4 +1,4 @@
-//! A tiny model of the same form, made and run beside a plain implementation; and files of every wrong sort.
+//! A tiny model of the same format, compared with a plain implementation; and invalid files of every kind.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::{MiniLm, Weights, install, open, pack, remove, status, wheel};
 
 const TINY: Shape = Shape { dims: 64, layers: 2, inner: 128, places: 40, tokens: 48 };
 
-/// Numbers without order, the same every time.
+/// Pseudorandom numbers, the same every time.
 struct Noise(u32);
 
 impl Noise {
@@ -28,7 +28,7 @@ impl Noise {
         self.below(1 << 24) as f32 / 2f32.powi(23) - 1.0
     }
 
-    /// Weights that 4 bits hold: whole steps of a group's scale, the largest of them -8.
+    /// Weights that fit into 4 bits: whole steps of a group's scale, the largest of them -8.
     #[expect(clippy::cast_precision_loss, reason = "4 bits")]
     fn steps(&mut self, count: usize) -> Vec<f32> {
         let mut weights = Vec::new();
@@ -119,7 +119,7 @@ fn tiny() -> Vec<u8> {
     FILE.get_or_init(|| packed(&tensors(TINY, Noise::steps))).clone()
 }
 
-/// The forward pass as the papers have it, one number after the other.
+/// The forward pass as in the papers, one number after the other.
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
 fn plain(tensors: &Tensors, shape: Shape, tokens: &[u32]) -> Vec<f64> {
     let get = |name: &str| tensors[name].1.iter().map(|value| f64::from(*value)).collect::<Vec<_>>();
@@ -183,7 +183,7 @@ fn plain(tensors: &Tensors, shape: Shape, tokens: &[u32]) -> Vec<f64> {
     vector.iter().map(|value| value / length).collect()
 }
 
-/// The share of a normal distribution below x, by adding up small steps.
+/// The normal distribution function, by adding up small steps.
 fn normal_share(x: f64) -> f64 {
     let steps = 2_000;
     let width = x / f64::from(steps);
@@ -215,12 +215,12 @@ fn the_encoder_agrees_with_a_plain_one() {
         let likeness = cosine(vector, &right);
         assert!(likeness > 0.9995, "{text:?}: {likeness}");
     }
-    // A batch gives the same, to the last bit, whatever else is in it.
+    // A batch gives the same vectors to the last bit, whatever else is in it.
     let many: Vec<&str> = TEXTS.iter().copied().cycle().take(100).collect();
     for (vector, right) in model.embed_documents(&many).unwrap().iter().zip(alone.iter().cycle()) {
         assert_eq!(vector, right);
     }
-    // A word that counts nothing is not read.
+    // A word of weight 0 is left out.
     let without = model.embed_query("the dogs zebra", &mut |word| f32::from(word != "zebra")).unwrap();
     assert_eq!(without, model.embed_query("the dogs", &mut |_| 1.0).unwrap());
 }
@@ -243,7 +243,7 @@ fn the_file_is_as_long_as_its_header_says() {
     let header = Header::read(&file).unwrap();
     assert_eq!(header.source, [7; 32]);
     assert_eq!(TINY.file_bytes(header.names), file.len());
-    // Of the real one, whose vocabulary has 201 KB.
+    // The real model's vocabulary has 201 KB.
     assert!((12_500_000..13_500_000).contains(&Shape::MINILM.file_bytes(200_986)));
 }
 
@@ -257,8 +257,8 @@ fn a_damaged_file_is_refused() {
     check(vec![], "does not begin");
     check(b"NACREMLM".to_vec(), "within its header");
     check(file[..100].to_vec(), "within its header");
-    check(file[..file.len() - 1].to_vec(), "its header asks for");
-    check([&file[..], b"x"].concat(), "its header asks for");
+    check(file[..file.len() - 1].to_vec(), "its header needs");
+    check([&file[..], b"x"].concat(), "its header needs");
     let with = |at: usize, bytes: &[u8]| {
         let mut file = file.clone();
         file[at..at + bytes.len()].copy_from_slice(bytes);
@@ -266,12 +266,15 @@ fn a_damaged_file_is_refused() {
     };
     check(with(8, &2u32.to_le_bytes()), "form 2");
     for number in 1..7 {
-        check(with(8 + 4 * number, &u32::MAX.to_le_bytes()), "can't be");
-        check(with(8 + 4 * number, &0u32.to_le_bytes()), if number == 6 { "asks for" } else { "can't be" });
+        check(with(8 + 4 * number, &u32::MAX.to_le_bytes()), "impossible shape");
+        check(
+            with(8 + 4 * number, &0u32.to_le_bytes()),
+            if number == 6 { "header needs" } else { "impossible shape" },
+        );
     }
     check(with(5000, &[file[5000] ^ 1]), "checksum");
     check(with(50, &[0]), "checksum");
-    // Tokens without a row, and no marks, though the checksum is right.
+    // Tokens without a row, and no special tokens, with a correct checksum.
     let names = Header::read(&file).unwrap().names;
     let order = file.len() - names - 4 * TINY.tokens;
     let mut lost = with(order + 4 * 20, &9999u32.to_le_bytes());
@@ -297,8 +300,8 @@ fn weights_of_another_form_are_refused() {
     );
     check(&|tensors| tensors.get_mut(FIRST).unwrap().0 = vec![47, 64], "in shape [47, 64]");
     check(&|tensors| tensors.get_mut(FIRST).unwrap().1.truncate(99), "bytes for");
-    check(&|tensors| tensors.get_mut(FIRST).unwrap().1[5] = f32::NAN, "no weights are");
-    check(&|tensors| tensors.get_mut(FIRST).unwrap().1[5] = 1e30, "no weights are");
+    check(&|tensors| tensors.get_mut(FIRST).unwrap().1[5] = f32::NAN, "can't be weights");
+    check(&|tensors| tensors.get_mut(FIRST).unwrap().1[5] = 1e30, "can't be weights");
     let header = |header: &str, length: u64| [&length.to_le_bytes()[..], header.as_bytes()].concat();
     let huge =
         json!({ FIRST: { "dtype": "F32", "shape": [48, 64], "data_offsets": [0, u64::MAX] } }).to_string();
@@ -325,7 +328,7 @@ fn weights_of_another_form_are_refused() {
     assert!(names(&format!("{}\n", "x".repeat(100)).repeat(48)).contains("too long"));
 }
 
-/// An archive of files: name, contents, and whether it is packed.
+/// An archive of files: name, contents, and whether it is compressed.
 fn archive(files: &[(&str, &[u8], bool)]) -> Vec<u8> {
     let (mut archive, mut list) = (Vec::new(), Vec::new());
     for (name, contents, pack) in files {
@@ -385,8 +388,8 @@ fn a_hostile_wheel_is_refused() {
         &archive(&[(WEIGHTS, b"x", false), ("b/model.safetensors", b"y", false), vocabulary]),
         "more than one",
     );
-    // A bomb: by what it says of itself, and by what it is.
-    check(&archive(&[(WEIGHTS, &[0; 100_000], true), vocabulary]), "at most 5000 are read");
+    // A zip bomb: by its declared size, and by its actual size.
+    check(&archive(&[(WEIGHTS, &[0; 100_000], true), vocabulary]), "the limit is 5000");
     let mut bomb = archive(&[(WEIGHTS, &[0; 100_000], true), vocabulary]);
     let length = 100_000u32.to_le_bytes();
     let places: Vec<usize> = (0..bomb.len() - 4).filter(|at| bomb[*at..].starts_with(&length)).collect();
@@ -410,7 +413,7 @@ fn a_hostile_wheel_is_refused() {
     check(&with(good.len() - 12, &[0xff; 2]), "more than 4 GiB");
 }
 
-/// Installs from this path into a home of its own, which must be refused with these words and leave nothing.
+/// Installs from this path into a new home. It must be refused with these words and leave nothing.
 #[track_caller]
 fn refused(path: &Path, says: &str) {
     let folder = tempfile::tempdir().unwrap();
@@ -430,11 +433,11 @@ fn what_is_not_the_model_is_not_installed() {
     std::fs::write(at("noise"), [7; 3000]).unwrap();
     refused(&at("noise"), "does not begin");
     std::fs::write(at("tiny.bin"), tiny()).unwrap();
-    refused(&at("tiny.bin"), "another shape");
+    refused(&at("tiny.bin"), "not have the shape");
     std::fs::write(at("model.safetensors"), safetensors(&tensors(TINY, Noise::steps))).unwrap();
     refused(folder.path(), "has neither `vocab.txt` nor `tokenizer.json`");
     std::fs::write(at("tokenizer.json"), r#"{"model":{"vocab":{"a":0,"b":2}}}"#).unwrap();
-    refused(folder.path(), "no vocabulary of WordPiece");
+    refused(folder.path(), "no WordPiece vocabulary");
     std::fs::write(at("tokenizer.json"), r#"{"model":{"vocab":{"a":1,"b":0}}}"#).unwrap();
     refused(folder.path(), "in shape [48, 64]");
     std::fs::write(at("vocab.txt"), [0xff]).unwrap();
@@ -505,7 +508,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever stands in a file that is whole, its vectors are of numbers.
+    /// Whatever a complete file contains, its vectors consist of numbers.
     #[test]
     fn no_weights_are_too_odd(
         flips in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..2000),

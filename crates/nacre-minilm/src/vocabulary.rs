@@ -1,7 +1,7 @@
 //! The tokens of a text as the encoder reads them.
 //!
-//! Words are found as in [`nacre::embed::wordpiece`], with two differences: words of every script are read, and one that the
-//! vocabulary can't spell is not left out but read as `[UNK]`, because a sentence has a place for it.
+//! Words are split as in [`nacre::embed::wordpiece`], with two differences: words of every script are read, and a word that the
+//! vocabulary can't spell becomes `[UNK]` instead of being dropped, because its position matters.
 
 use nacre::embed::wordpiece::{MAX_WORD_CHARS, is_ideograph, is_invisible};
 use unicode_normalization::UnicodeNormalization;
@@ -17,7 +17,7 @@ pub(crate) struct Vocabulary<'a> {
     pub(crate) names: &'a [u8],
 }
 
-/// The tokens that stand for no text.
+/// The special tokens.
 #[derive(Clone, Copy)]
 pub(crate) struct Marks {
     pub(super) begin: u32,
@@ -37,14 +37,14 @@ impl<'a> Vocabulary<'a> {
         self.names.get(at(token as usize)..at(token as usize + 1)).unwrap_or_default()
     }
 
-    /// Returns the marks, where all are there.
+    /// Returns the special tokens, if the vocabulary has all of them.
     pub(crate) fn marks(&self) -> Option<Marks> {
         let [begin, end, unknown] = [self.find(b"[CLS]"), self.find(b"[SEP]"), self.find(b"[UNK]")];
         Some(Marks { begin: begin?, end: end?, unknown: unknown? })
     }
 
-    /// Returns the tokens of a text between the two marks, at most `longest` with them. Words that `keep` does
-    /// not want are left out; it is given the whole word in lower case and without accents.
+    /// Returns the tokens of a text between `[CLS]` and `[SEP]`, at most `longest` in all. Words that `keep` rejects are left out; it
+    /// gets the whole word in lower case and without accents.
     pub(crate) fn tokens(
         &self,
         text: &str,
@@ -66,7 +66,7 @@ impl<'a> Vocabulary<'a> {
         tokens
     }
 
-    /// Appends a word's longest known pieces from left to right; nothing is returned where it can't be covered.
+    /// Appends a word's longest known pieces from left to right. Returns `None` if they do not cover the word.
     fn spell(&self, word: &str, tokens: &mut Vec<u32>) -> Option<()> {
         if word.chars().count() > MAX_WORD_CHARS {
             return None;
@@ -86,7 +86,7 @@ impl<'a> Vocabulary<'a> {
     }
 }
 
-/// Gives the words and signs of a text, in lower case and without accents, to `take`, until it wants no more.
+/// Passes the words and punctuation marks of a text, in lower case and without accents, to `take` until it stops.
 fn words(text: &str, mut take: impl FnMut(&str) -> bool) {
     let mut word = String::new();
     let letters = text
@@ -96,7 +96,7 @@ fn words(text: &str, mut take: impl FnMut(&str) -> bool) {
         .filter(|c| !is_combining_mark(*c) && !is_invisible(*c));
     for c in letters {
         if c.is_alphanumeric() && !is_ideograph(c) {
-            // No more is kept than is needed to see that a word is too long.
+            // Only as much is kept as shows that a word is too long.
             if word.len() <= 4 * MAX_WORD_CHARS {
                 word.push(c);
             }
@@ -128,7 +128,7 @@ mod tests {
         "s", "é",
     ];
 
-    /// Gives the names to `run` as the model file has them.
+    /// Passes the names to `run` as they are in the model file.
     fn with<T>(run: impl FnOnce(Vocabulary<'_>) -> T) -> T {
         let mut starts = vec![0u32];
         let mut order: Vec<u32> = (0..).take(NAMES.len()).collect();

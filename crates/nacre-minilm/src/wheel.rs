@@ -5,8 +5,8 @@ use std::io::Read;
 
 use nacre::zip::Archive;
 
-/// Returns the contents of the files that stand in one folder of the archive under these names, each with the most
-/// bytes it may have. The error says what is wrong, to stand after the archive's name.
+/// Returns the contents of the files with these names in one folder of the archive, each with its size limit in bytes. The error
+/// completes a sentence that begins with the archive's name.
 pub(super) fn read<const N: usize>(
     archive: &[u8],
     wanted: [(&str, usize); N],
@@ -17,7 +17,7 @@ pub(super) fn read<const N: usize>(
     for ((name, limit), found) in wanted.into_iter().zip(&mut found) {
         let path = format!("{folder}{name}");
         if !archive.names().any(|name| name == path) {
-            return Err(format!("has `{}` without a `{name}` beside it", wanted[0].0));
+            return Err(format!("has `{}` without a `{name}` next to it", wanted[0].0));
         }
         *found =
             unpack(&archive, &path, limit).map_err(|problem| format!("has a `{name}` that {problem}"))?;
@@ -41,7 +41,7 @@ fn folder_of(archive: &Archive<'_>, name: &str) -> Result<String, String> {
 fn unpack(archive: &Archive<'_>, path: &str, limit: usize) -> Result<Vec<u8>, String> {
     let mut file = archive.read(path)?;
     if file.left() > limit as u64 {
-        return Err(format!("has {} bytes, at most {limit} are read", file.left()));
+        return Err(format!("has {} bytes, the limit is {limit}", file.left()));
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|problem| format!("can't be unpacked: {problem}"))?;

@@ -47,6 +47,7 @@ pub use base::caller::{Actor, Caller, Role, Visibility};
 pub use base::error::Kind;
 pub use base::frame::{mark_injected, strip_injected};
 pub use base::ids::{BadId, CollectionName, EntryId, EntryRef, GroupName, ProjectName, SessionId, TaskId};
+pub use base::progress::{Progress, Unit};
 pub use base::secret::Secret;
 pub use base::{Day, Error, Result, Settings, Time, Zone, diff, files, redact, zip};
 pub use context::boot::{Boot, Part as BootPart};

@@ -9,6 +9,9 @@ pub struct Hook {
     /// The event: SessionStart, UserPromptSubmit, PreCompact, Stop, SessionEnd, or another client's name for it
     /// [default: the event in the JSON on standard input]
     pub event: Option<String>,
+    /// The client that runs the hook [default: detected from the input and the environment]
+    #[arg(long, hide = true, value_name = "CLIENT", value_parser = client())]
+    pub client: Option<&'static Client>,
     /// Process what earlier hooks left
     #[arg(long, hide = true)]
     pub take_in: bool,
@@ -18,6 +21,10 @@ pub struct Hook {
 pub struct Install {
     #[command(flatten)]
     pub clients: Clients,
+    /// Also write a rules file that tells the agent when to search and store: for cursor (in the project of this
+    /// folder), opencode, vscode and windsurf
+    #[arg(long)]
+    pub rules: bool,
     /// Undo it; the same as `nacre uninstall`
     #[arg(long)]
     pub undo: bool,

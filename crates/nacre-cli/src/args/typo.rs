@@ -1,5 +1,4 @@
-//! Mistakes on the command line: the usage line of the command that was meant, and the commands that are spelt nearly like
-//! the word that is none.
+//! Mistakes on the command line: the usage of the intended command, and commands with a similar spelling.
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue};

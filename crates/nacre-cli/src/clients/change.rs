@@ -1,4 +1,4 @@
-//! One file of a client's settings, before and after; written so that it can be taken back.
+//! One file of a client's settings, before and after, written so that it can be undone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,25 +10,25 @@ use serde_json::{Value, json};
 use super::part::Part;
 use super::program::{Program, SERVER};
 
-/// What is put behind the name of a file as it was before us.
+/// The suffix of the copy of the original file.
 const BACKUP: &str = ".before-nacre";
-/// What is kept where there was no file. Of no format, so that it is never read as settings: without it a second `install`,
-/// with other flags or from another place, would take the first for what was there before us.
-const NONE: &str = "There was no file here before `nacre install`.\n";
+/// The contents of the copy if there was no file. It is in no settings format. Without it, a second `install`, with other flags or
+/// from another place, would take the result of the first for the original.
+const NO_FILE: &str = "There was no file here before `nacre install`.\n";
 
 /// One file, before and after. `None` is no file.
 pub struct Change {
     pub file: PathBuf,
     before: Option<String>,
     pub after: Option<String>,
-    /// The steps left to the person, in a file that Nacre does not edit.
+    /// The steps left to the user, in a file that Nacre does not edit.
     pub by_hand: Option<String>,
 }
 
 impl Change {
-    /// What setting up does to a file.
+    /// Returns the change that installs our parts in a file.
     pub fn install(file: PathBuf, parts: &[Part], program: &Program) -> Result<Change> {
-        // What we would write into an empty file is what a person has to add to this one.
+        // The user has to add what we would write into an empty file.
         let by_hand = || {
             let pasted = parts.iter().find_map(|part| part.lines_to_paste(program));
             let all = pasted
@@ -37,13 +37,13 @@ impl Change {
         };
         let after = |_: &Path, before: Option<&str>| {
             let after = install(parts, before.unwrap_or_default(), program)?;
-            // A file that only the person edits is not created either.
+            // A file that only the user edits is not created either.
             Ok((before.is_some() || !after.is_empty()).then_some(after))
         };
         Ok(Change::new(file, after, by_hand)?.with_manual_steps(parts, program, false))
     }
 
-    /// What taking back does to it.
+    /// Returns the change that removes our parts from a file.
     pub fn undo(file: PathBuf, parts: &[Part], program: &Program) -> Result<Change> {
         let by_hand = || format!("take out of it what says `{SERVER}`");
         let change = Change::new(file, |file, before| undone(file, parts, before, program), by_hand)?;
@@ -74,7 +74,7 @@ impl Change {
         if lost {
             return Err(foreign("it is a link that leads nowhere".into()).into());
         }
-        // A pipe would be read for ever.
+        // Reading a pipe would never end.
         if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
             return Err(foreign("it is not a file".into()).into());
         }
@@ -90,24 +90,27 @@ impl Change {
         Ok(Change { file, before, after, by_hand: None })
     }
 
-    /// Tells whether neither Nacre nor the person has anything to change.
+    /// Tells whether neither Nacre nor the user has anything to change.
     pub fn is_none(&self) -> bool {
         self.before == self.after && self.by_hand.is_none()
     }
 
-    /// Does it. What was there before us is kept beside the file, and goes when we do.
+    /// Writes the file. A copy of the original is kept next to it until it is undone.
     pub fn write(&self, undo: bool) -> Result<()> {
         if self.before == self.after {
             return Ok(());
         }
         let backup = backup_of(&self.file);
-        // Clients write these files too, and know nothing of us.
+        // Clients write these files too, at any time.
         let now = fs::read(&self.file).ok();
         if now.as_deref() != self.before.as_deref().map(str::as_bytes) {
-            anyhow::bail!("`{}` was changed in this moment and is left so; try again", self.file.display());
+            anyhow::bail!(
+                "`{}` was changed by another program just now and was not written; try again",
+                self.file.display()
+            );
         }
         if !undo && !backup.exists() {
-            self.put(&backup, self.before.as_deref().unwrap_or(NONE))?;
+            self.put(&backup, self.before.as_deref().unwrap_or(NO_FILE))?;
         }
         match &self.after {
             Some(after) => self.put(&self.file, after)?,
@@ -120,7 +123,7 @@ impl Change {
         Ok(())
     }
 
-    /// Writes a file aside and renames it into place, readable by whom it was readable before, and still whose it was.
+    /// Writes a temporary file and renames it into place, with the owner and permissions of the original.
     fn put(&self, file: &Path, text: &str) -> Result<()> {
         let put = || -> std::io::Result<()> {
             let folder = file.parent().ok_or(std::io::ErrorKind::NotFound)?;
@@ -161,8 +164,7 @@ fn install(parts: &[Part], text: &str, program: &Program) -> Result<String, Stri
     parts.iter().try_fold(text.to_owned(), |text, part| part.install(&text, program))
 }
 
-/// What is left of a file without us: to the byte what it was, where nothing else has changed since. `None`: there was no
-/// file before us.
+/// Returns the file without our parts: byte for byte the original, if nothing else has changed since. `None`: there was no file.
 fn undone(
     file: &Path,
     parts: &[Part],
@@ -170,7 +172,7 @@ fn undone(
     program: &Program,
 ) -> Result<Option<String>, String> {
     let Some(now) = now else { return Ok(None) };
-    // Whatever is wrong with it, nothing in it is ours.
+    // Even if it is invalid: nothing in it is ours.
     if !now.contains(SERVER) {
         return Ok(Some(now.to_owned()));
     }
@@ -182,16 +184,22 @@ fn undone(
     }
     let left =
         parts.iter().rev().try_fold(now.to_owned(), |text, part| part.remove(&text, backup.as_deref()))?;
-    let gone = left != now && backup.is_none() && parts.iter().all(|part| part.is_empty(&left));
+    let is_empty = |text: &str| parts.iter().all(|part| part.is_empty(text));
+    // An empty file became one with an empty object.
+    let is_blank = |text: &str| matches!(text.trim(), "" | "{}");
+    if backup.as_deref().is_some_and(|before| before.trim().is_empty() && is_blank(&left)) {
+        return Ok(backup);
+    }
+    let gone = left != now && backup.is_none() && is_empty(&left);
     Ok((!gone).then_some(left))
 }
 
-/// The file as it was before us, if there was one.
+/// Returns the original file, if there was one.
 fn kept(file: &Path) -> Option<String> {
-    fs::read_to_string(backup_of(file)).ok().filter(|text| text != NONE)
+    fs::read_to_string(backup_of(file)).ok().filter(|text| text != NO_FILE)
 }
 
-/// Gives a file to whom another belongs: run by root, we would take the settings away from the one whose they are.
+/// Gives a file the owner of another: run by root, we would otherwise take the settings away from their user.
 #[cfg(unix)]
 fn keep_owner(file: &fs::File, of: &fs::Metadata) -> std::io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, fchown};
@@ -199,7 +207,7 @@ fn keep_owner(file: &fs::File, of: &fs::Metadata) -> std::io::Result<()> {
     if own.uid() != of.uid() {
         fchown(file, Some(of.uid()), Some(of.gid()))?;
     } else if own.gid() != of.gid() {
-        // Not every group may be given; the file is readable by its owner all the same.
+        // Not every group can be set; the owner can still read the file.
         let _ = fchown(file, None, Some(of.gid()));
     }
     Ok(())

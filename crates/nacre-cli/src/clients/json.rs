@@ -1,5 +1,5 @@
-//! Changes one place of a JSON text and leaves every other byte as it is: order, spacing, and the comments and trailing
-//! commas that some clients allow. For other people's settings, which are not ours to format.
+//! Edits one place of a JSON text and leaves every other byte unchanged: order, spacing, and the comments and trailing commas that
+//! some clients allow. For the settings of other programs, which are not ours to format.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ pub enum Step<'a> {
     Index(usize),
 }
 
-/// A JSON text that was read.
+/// A parsed JSON text.
 #[derive(Debug)]
 pub struct Document {
     text: String,
@@ -34,17 +34,17 @@ enum Kind {
 
 #[derive(Debug)]
 struct Member {
-    /// Where its key begins.
+    /// The start of its key.
     start: usize,
     key: String,
     node: Node,
 }
 
-/// How deep a text may be nested.
-const DEEPEST: usize = 128;
+/// The deepest nesting of a text.
+const MAX_DEPTH: usize = 128;
 
 impl Document {
-    /// Reads a text; the error says what is wrong, and in which line.
+    /// Parses a text; the error says what is wrong, and in which line.
     pub fn read(text: &str) -> Result<Document, String> {
         let mut reader = Reader { text, at: if text.starts_with('\u{feff}') { 3 } else { 0 } };
         let read = reader.value(0).and_then(|root| {
@@ -64,12 +64,12 @@ impl Document {
         &self.text
     }
 
-    /// The value at a place.
+    /// Returns the value at a path.
     pub fn get(&self, path: &[Step<'_>]) -> Option<Value> {
         self.find(path).map(|node| self.value(node))
     }
 
-    /// Puts a value at a place, where that is there or is the next one of its container.
+    /// Sets the value at a path, which exists or is the next one of its container.
     pub fn set(&mut self, path: &[Step<'_>], value: &Value) {
         let Some((last, container)) = path.split_last() else { return };
         if let Some(node) = self.find(path) {
@@ -105,7 +105,7 @@ impl Document {
         let line_end = self.line_end();
         match end {
             None => {
-                // What stands between the brackets may be a comment.
+                // There may be a comment between the brackets.
                 let start = node.span.start + 1 + self.text[node.span.start + 1..close].trim_end().len();
                 let item = if lines { format!("{line_end}{inner}{item}{line_end}{outer}") } else { item };
                 self.splice(start..close, &item);
@@ -118,7 +118,7 @@ impl Document {
                         (end + 1, "")
                     }
                 };
-                // A comment behind the last one stays on its line.
+                // A comment after the last one stays on its line.
                 let rest = self.text[at..].lines().next().unwrap_or_default();
                 let comment = rest.trim().is_empty() || rest.trim().starts_with("//");
                 let at = if lines && comment { at + rest.len() } else { at };
@@ -128,7 +128,7 @@ impl Document {
         }
     }
 
-    /// Takes out what is at a place, with its comma.
+    /// Removes the value at a path, with its comma.
     pub fn remove(&mut self, path: &[Step<'_>]) {
         let Some((_, container)) = path.split_last() else { return };
         let (Some(gone), Some(node)) = (self.find(path), self.find(container)) else { return };
@@ -143,7 +143,7 @@ impl Document {
         let Range { start, end } = spans[place].clone();
         let behind = self.comma(end);
         let before = place.checked_sub(1).map(|before| spans[before].end);
-        // With the space before it, but for the end of a line that is a comment, where what follows would be one too.
+        // With the space before it, except after a line comment, which would swallow what follows.
         let gap = &self.text[before.unwrap_or(node.span.start + 1)..start];
         let comment = gap.trim_end().lines().last().is_some_and(|line| line.contains("//"));
         let rest = self.text[behind.unwrap_or(end)..].trim_start_matches([' ', '\t']);
@@ -168,7 +168,7 @@ impl Document {
         }
     }
 
-    /// The place behind the comma that follows, if one does.
+    /// Returns the place after the comma that follows, if there is one.
     fn comma(&self, at: usize) -> Option<usize> {
         let mut reader = Reader { text: &self.text, at };
         reader.space().ok()?;
@@ -181,14 +181,14 @@ impl Document {
             Document::read(&self.text).expect("a valid value in the place of another, or none and no comma");
     }
 
-    /// A first half of a change, after which the nodes are not those of the text.
+    /// Makes the first half of a change. The nodes do not match the text until the second.
     fn splice_unread(&mut self, span: Range<usize>, item: &str) {
         self.text.replace_range(span, item);
     }
 
     fn find(&self, path: &[Step<'_>]) -> Option<&Node> {
         path.iter().try_fold(&self.root, |node, step| match (&node.kind, step) {
-            // Of two members of one name the last counts, as for every client.
+            // Of two members with the same name the last counts, as in every client.
             (Kind::Object(members), Step::Key(key)) => {
                 members.iter().rev().find(|member| member.key == *key).map(|member| &member.node)
             }
@@ -207,14 +207,14 @@ impl Document {
         }
     }
 
-    /// What one level is indented by; nothing where all stands on one line.
+    /// Returns the indent of one level; empty if everything is on one line.
     fn unit(&self) -> String {
         let indented = self.text.lines().skip(1).find(|line| line.starts_with([' ', '\t']));
         let of = |line: &str| line.chars().take_while(|c| matches!(c, ' ' | '\t')).collect::<String>();
         indented.map_or_else(|| "  ".into(), of)
     }
 
-    /// What the line of a place is indented by.
+    /// Returns the indent of the line of a place.
     fn indent_at(&self, at: usize) -> &str {
         let line = &self.text[self.text[..at].rfind('\n').map_or(0, |end| end + 1)..at];
         &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
@@ -224,7 +224,7 @@ impl Document {
         if self.text.contains("\r\n") { "\r\n" } else { "\n" }
     }
 
-    /// A value as it would stand in a line with this indent.
+    /// Formats a value for a line with this indent.
     fn written(&self, value: &Value, indent: &str) -> String {
         if !self.text.contains('\n') && self.text.trim() != "{}" {
             return value.to_string();
@@ -251,7 +251,7 @@ impl Reader<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Passes over white space and comments.
+    /// Skips white space and comments.
     fn space(&mut self) -> Result<(), String> {
         loop {
             let rest = &self.text[self.at..];
@@ -269,7 +269,7 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Node, String> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err("it is nested too deep".into());
         }
         self.space()?;
@@ -311,7 +311,7 @@ impl Reader<'_> {
         Ok(Node { span: start..self.at, kind })
     }
 
-    /// Reads what stands between brackets, separated by commas; one may stand behind the last.
+    /// Reads a list between brackets, separated by commas, with an optional trailing comma.
     fn items(
         &mut self,
         close: u8,
@@ -368,7 +368,7 @@ mod tests {
 
     use super::*;
 
-    /// Sets, compares, takes out again, and finds the text as it was.
+    /// Sets a value, compares the text, removes the value, and compares with the original.
     #[track_caller]
     fn check(before: &str, path: &[Step<'_>], value: &Value, after: &str) {
         let mut document = Document::read(before).unwrap();

@@ -1,10 +1,13 @@
-//! The clients that can be set up: one table, with where each keeps its settings and what stands there for us.
+//! The clients that can be connected: one table with the places of their settings and our parts of them.
 //!
 //! A client is a row of [`CLIENTS`]: its files, and which [`Part`] of each is ours; a [`Change`] is a file before and after.
-//! Nothing but our own part of a file is touched, and the file as it was is kept beside it.
+//! Only our own part of a file is changed, and a copy of the original is kept next to it.
 
 mod change;
 mod json;
+mod last_run;
+mod machine;
+mod memory;
 mod part;
 mod program;
 mod toml;
@@ -12,37 +15,51 @@ mod toml;
 use std::path::{Path, PathBuf};
 
 pub use change::Change;
-use part::{CLAUDE_HOOKS, GEMINI_HOOKS, Part, local, plain, stdio};
+pub use last_run::LastRun;
+pub use machine::Machine;
+use machine::Paths;
+use machine::System::{Any, Mac, Other, Windows};
+use memory::{OwnMemory, Sign};
+use part::{
+    CLAUDE_HOOKS, CURSOR_HOOKS, GEMINI_HOOKS, Part, VSCODE_HOOKS, WINDSURF_HOOKS, cursor_rule, local,
+    opencode_plugin, plain, stdio, vscode_instructions,
+};
 pub use program::Program;
 
-/// A program that people talk to an agent with.
+/// A program through which people use an agent.
 pub struct Client {
     /// Its name on the command line, and of its page in docs/clients.
     pub name: &'static str,
-    /// What people call it.
+    /// Its name for people.
     pub title: &'static str,
-    /// Where one of these is on the PATH, it is here.
+    /// The client is on this machine if one of these programs is on the PATH,
     programs: &'static [&'static str],
-    /// Where one of these folders has something in it, it is here too.
+    /// or if one of these folders is not empty.
     folders: Paths,
-    /// Its settings. Of the paths that a variable tells, or else of the others, the first that exists counts, else the first.
+    /// Its settings files. Of the paths with a variable that is set, or else of the others, the first existing one counts, or else
+    /// the first.
     files: &'static [(Paths, &'static [Part])],
-    /// What the person does now.
+    /// A rules file for its agent, written only on request. A path from `.` is in the project of the current folder.
+    rules: Option<(Paths, &'static [Part])>,
+    pub hooks: Hooks,
+    own_memory: Option<OwnMemory>,
+    /// The next step for the user.
     pub next: &'static str,
 }
 
-/// Where something may be: on which system, from `~` or a variable on.
-type Paths = &'static [(System, &'static str)];
-
+/// The hooks that a client runs for Nacre.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum System {
-    Any,
-    Mac,
-    Windows,
-    Other,
+pub enum Hooks {
+    /// None: the agent has to call the tools.
+    None,
+    /// Context at the start of a session and before a message; messages and answers are archived.
+    Full,
+    /// Context at the start of a session; messages are archived. The client accepts no context before a message and passes no
+    /// answers on.
+    Start,
+    /// Messages and answers are archived. The client accepts no context.
+    Archive,
 }
-
-use System::{Any, Mac, Other, Windows};
 
 const SERVERS: &[&str] = &["mcpServers"];
 
@@ -62,7 +79,20 @@ pub static CLIENTS: &[Client] = &[
                 &[Part::Hooks(CLAUDE_HOOKS)],
             ),
         ],
-        next: "The next session of Claude Code remembers.",
+        rules: None,
+        hooks: Hooks::Full,
+        own_memory: Some(OwnMemory {
+            signs: &[Sign::Filled(&[
+                (Any, "$CLAUDE_CONFIG_DIR/projects/*/memory"),
+                (Any, "~/.claude/projects/*/memory"),
+            ])],
+            switch: Some((
+                &[(Any, "$CLAUDE_CONFIG_DIR/settings.json"), (Any, "~/.claude/settings.json")],
+                "autoMemoryEnabled",
+            )),
+            off: "set `autoMemoryEnabled` to false in ~/.claude/settings.json",
+        }),
+        next: "Start a new session of Claude Code.",
     },
     Client {
         name: "claude-desktop",
@@ -83,6 +113,9 @@ pub static CLIENTS: &[Client] = &[
             ],
             &[Part::Server(SERVERS, plain)],
         )],
+        rules: None,
+        hooks: Hooks::None,
+        own_memory: None,
         next: "Quit Claude Desktop and start it again.",
     },
     Client {
@@ -94,15 +127,28 @@ pub static CLIENTS: &[Client] = &[
             (&[(Any, "$CODEX_HOME/config.toml"), (Any, "~/.codex/config.toml")], &[Part::Toml]),
             (&[(Any, "$CODEX_HOME/hooks.json"), (Any, "~/.codex/hooks.json")], &[Part::Hooks(CLAUDE_HOOKS)]),
         ],
-        next: "The next session of Codex remembers, once you have trusted the hooks: Codex asks, or type /hooks.",
+        rules: None,
+        hooks: Hooks::Full,
+        own_memory: Some(OwnMemory {
+            signs: &[Sign::Filled(&[(Any, "$CODEX_HOME/memories"), (Any, "~/.codex/memories")])],
+            switch: None,
+            off: "turn off `memories` under `[features]` in ~/.codex/config.toml",
+        }),
+        next: "Start a new session of Codex and trust the hooks: Codex asks, or type /hooks.",
     },
     Client {
         name: "cursor",
         title: "Cursor",
         programs: &["cursor", "cursor-agent"],
         folders: &[(Any, "~/.cursor")],
-        files: &[(&[(Any, "~/.cursor/mcp.json")], &[Part::Server(SERVERS, stdio)])],
-        next: "Cursor lists the server under Settings, MCP; turn it on there where it is off.",
+        files: &[
+            (&[(Any, "~/.cursor/mcp.json")], &[Part::Server(SERVERS, stdio)]),
+            (&[(Any, "~/.cursor/hooks.json")], &[Part::FlatHooks(&CURSOR_HOOKS)]),
+        ],
+        rules: Some((&[(Any, "./.cursor/rules/nacre.mdc")], &[Part::File(cursor_rule)])),
+        hooks: Hooks::Full,
+        own_memory: None,
+        next: "Open a new chat in Cursor. It lists the server under Settings, MCP; turn it on there if it is off.",
     },
     Client {
         name: "vscode",
@@ -114,15 +160,41 @@ pub static CLIENTS: &[Client] = &[
             (Other, "$XDG_CONFIG_HOME/Code/User"),
             (Other, "~/.config/Code/User"),
         ],
-        files: &[(
+        files: &[
+            (
+                &[
+                    (Mac, "~/Library/Application Support/Code/User/mcp.json"),
+                    (Windows, "$APPDATA/Code/User/mcp.json"),
+                    (Other, "$XDG_CONFIG_HOME/Code/User/mcp.json"),
+                    (Any, "~/.config/Code/User/mcp.json"),
+                ],
+                &[Part::Server(&["servers"], stdio)],
+            ),
+            (&[(Any, "~/.copilot/hooks/nacre.json")], &[Part::FlatHooks(&VSCODE_HOOKS)]),
+        ],
+        rules: Some((
             &[
-                (Mac, "~/Library/Application Support/Code/User/mcp.json"),
-                (Windows, "$APPDATA/Code/User/mcp.json"),
-                (Other, "$XDG_CONFIG_HOME/Code/User/mcp.json"),
-                (Any, "~/.config/Code/User/mcp.json"),
+                (Mac, "~/Library/Application Support/Code/User/prompts/nacre.instructions.md"),
+                (Windows, "$APPDATA/Code/User/prompts/nacre.instructions.md"),
+                (Other, "$XDG_CONFIG_HOME/Code/User/prompts/nacre.instructions.md"),
+                (Any, "~/.config/Code/User/prompts/nacre.instructions.md"),
             ],
-            &[Part::Server(&["servers"], stdio)],
-        )],
+            &[Part::File(vscode_instructions)],
+        )),
+        hooks: Hooks::Start,
+        own_memory: Some(OwnMemory {
+            signs: &[Sign::True(
+                &[
+                    (Mac, "~/Library/Application Support/Code/User/settings.json"),
+                    (Windows, "$APPDATA/Code/User/settings.json"),
+                    (Other, "$XDG_CONFIG_HOME/Code/User/settings.json"),
+                    (Any, "~/.config/Code/User/settings.json"),
+                ],
+                "github.copilot.chat.tools.memory.enabled",
+            )],
+            switch: None,
+            off: "set `github.copilot.chat.tools.memory.enabled` to false in its settings",
+        }),
         next: "VS Code asks whether you trust the server when it first starts it: `MCP: List Servers` shows it.",
     },
     Client {
@@ -130,8 +202,14 @@ pub static CLIENTS: &[Client] = &[
         title: "Windsurf",
         programs: &["windsurf"],
         folders: &[(Any, "~/.codeium/windsurf")],
-        files: &[(&[(Any, "~/.codeium/windsurf/mcp_config.json")], &[Part::Server(SERVERS, plain)])],
-        next: "Refresh the servers in Windsurf's panel, or start it again.",
+        files: &[
+            (&[(Any, "~/.codeium/windsurf/mcp_config.json")], &[Part::Server(SERVERS, plain)]),
+            (&[(Any, "~/.codeium/windsurf/hooks.json")], &[Part::FlatHooks(&WINDSURF_HOOKS)]),
+        ],
+        rules: Some((&[(Any, "~/.codeium/windsurf/memories/global_rules.md")], &[Part::Rules])),
+        hooks: Hooks::Archive,
+        own_memory: None,
+        next: "Refresh the servers in Windsurf's panel, or restart Windsurf.",
     },
     Client {
         name: "zed",
@@ -151,7 +229,10 @@ pub static CLIENTS: &[Client] = &[
             ],
             &[Part::Server(&["context_servers"], plain)],
         )],
-        next: "Zed starts the server by itself: the agent panel's settings show it.",
+        rules: None,
+        hooks: Hooks::None,
+        own_memory: None,
+        next: "Zed starts the server by itself; the settings of the agent panel show it.",
     },
     Client {
         name: "gemini-cli",
@@ -162,23 +243,48 @@ pub static CLIENTS: &[Client] = &[
             &[(Any, "$GEMINI_CLI_HOME/.gemini/settings.json"), (Any, "~/.gemini/settings.json")],
             &[Part::Server(SERVERS, plain), Part::Hooks(GEMINI_HOOKS)],
         )],
-        next: "The next session of Gemini CLI remembers, in folders that you trust.",
+        rules: None,
+        hooks: Hooks::Full,
+        own_memory: Some(OwnMemory {
+            signs: &[Sign::Contains(
+                &[(Any, "$GEMINI_CLI_HOME/.gemini/GEMINI.md"), (Any, "~/.gemini/GEMINI.md")],
+                "Gemini Added Memories",
+            )],
+            switch: None,
+            off: "exclude its tool `save_memory` in ~/.gemini/settings.json",
+        }),
+        next: "Start a new session of Gemini CLI in a folder that you trust.",
     },
     Client {
         name: "opencode",
         title: "OpenCode",
         programs: &["opencode"],
         folders: &[(Any, "$XDG_CONFIG_HOME/opencode"), (Any, "~/.config/opencode")],
-        files: &[(
-            &[
-                (Any, "$XDG_CONFIG_HOME/opencode/opencode.json"),
-                (Any, "$XDG_CONFIG_HOME/opencode/opencode.jsonc"),
-                (Any, "~/.config/opencode/opencode.json"),
-                (Any, "~/.config/opencode/opencode.jsonc"),
-            ],
-            &[Part::Server(&["mcp"], local)],
-        )],
-        next: "The next session of OpenCode has the tools: `opencode mcp list` shows the server.",
+        files: &[
+            (
+                &[
+                    (Any, "$XDG_CONFIG_HOME/opencode/opencode.json"),
+                    (Any, "$XDG_CONFIG_HOME/opencode/opencode.jsonc"),
+                    (Any, "~/.config/opencode/opencode.json"),
+                    (Any, "~/.config/opencode/opencode.jsonc"),
+                ],
+                &[Part::Server(&["mcp"], local)],
+            ),
+            (
+                &[
+                    (Any, "$XDG_CONFIG_HOME/opencode/plugins/nacre.js"),
+                    (Any, "~/.config/opencode/plugins/nacre.js"),
+                ],
+                &[Part::File(opencode_plugin)],
+            ),
+        ],
+        rules: Some((
+            &[(Any, "$XDG_CONFIG_HOME/opencode/AGENTS.md"), (Any, "~/.config/opencode/AGENTS.md")],
+            &[Part::Rules],
+        )),
+        hooks: Hooks::Full,
+        own_memory: None,
+        next: "Start a new session of OpenCode: `opencode mcp list` shows the server.",
     },
     Client {
         name: "goose",
@@ -198,7 +304,10 @@ pub static CLIENTS: &[Client] = &[
             ],
             &[Part::Paste],
         )],
-        next: "The next session of Goose has the tools.",
+        rules: None,
+        hooks: Hooks::None,
+        own_memory: None,
+        next: "Start a new session of Goose.",
     },
     Client {
         name: "lm-studio",
@@ -209,6 +318,9 @@ pub static CLIENTS: &[Client] = &[
             &[(Any, "~/.lmstudio/mcp.json"), (Any, "~/.cache/lm-studio/mcp.json")],
             &[Part::Server(SERVERS, plain)],
         )],
+        rules: None,
+        hooks: Hooks::None,
+        own_memory: None,
         next: "LM Studio lists the server under Program, Integrations; turn it on there.",
     },
     Client {
@@ -225,19 +337,41 @@ pub static CLIENTS: &[Client] = &[
             ],
             &[Part::Server(&["mcp", "servers"], plain)],
         )],
-        next: "`openclaw mcp probe nacre` shows the tools. As its memory itself: docs/clients/openclaw.md.",
+        rules: None,
+        hooks: Hooks::None,
+        own_memory: None,
+        next: "`openclaw mcp probe nacre` shows the tools. To replace OpenClaw's own memory, see docs/clients/openclaw.md.",
     },
 ];
 
 impl Client {
-    /// Returns the client of a name of the table.
+    /// Returns the client with a name of the table.
     pub fn named(name: &str) -> Option<&'static Client> {
         CLIENTS.iter().find(|client| client.name == name)
     }
 
-    /// Its settings on this machine, and what stands in each for us.
+    /// Returns its settings files on this machine, and our parts of each.
     pub fn files(&self, machine: &Machine) -> Vec<(PathBuf, &'static [Part])> {
         self.files.iter().map(|(paths, parts)| (machine.place(paths), *parts)).collect()
+    }
+
+    /// Returns the rules file for its agent; `None`: Nacre writes none for this client.
+    pub fn rules(&self, machine: &Machine) -> Option<(PathBuf, &'static [Part])> {
+        self.rules.map(|(paths, parts)| (machine.place(paths), parts))
+    }
+
+    /// Returns how to turn off its own memory, if that is on.
+    pub fn own_memory(&self, machine: &Machine) -> Option<&'static str> {
+        self.own_memory.as_ref().filter(|memory| memory.is_on(machine)).map(|memory| memory.off)
+    }
+
+    /// Tells whether hooks are installed that name this client. Programs such as VS Code also run the hooks of Claude Code,
+    /// which then have to stay silent.
+    pub fn has_own_hooks(&self, machine: &Machine) -> bool {
+        let is_flat = |part: &Part| matches!(part, Part::FlatHooks(_));
+        let mut files = self.files(machine).into_iter().filter(|(_, parts)| parts.iter().any(is_flat));
+        let name = format!("--client {}", self.name);
+        files.any(|(file, _)| std::fs::read_to_string(file).is_ok_and(|text| text.contains(&name)))
     }
 
     /// Tells whether it is on this machine.
@@ -251,56 +385,6 @@ impl Client {
 impl std::fmt::Debug for Client {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(self.name)
-    }
-}
-
-/// What decides where settings are.
-pub struct Machine {
-    system: System,
-    home: PathBuf,
-    variable: fn(&str) -> Option<PathBuf>,
-}
-
-impl Machine {
-    /// The one this runs on, with the person's own folder and how a variable of the environment names a folder.
-    pub fn this(home: PathBuf, variable: fn(&str) -> Option<PathBuf>) -> Machine {
-        let system = match std::env::consts::OS {
-            "macos" => Mac,
-            "windows" => Windows,
-            _ => Other,
-        };
-        Machine { system, home, variable }
-    }
-
-    /// Of the paths that the first of the variables tells, or of those of none, the first that exists, else the first.
-    fn place(&self, paths: Paths) -> PathBuf {
-        let usable: Vec<_> = paths.iter().filter_map(|path| self.path(path)).collect();
-        let told = usable[0].0;
-        let candidates = || usable.iter().filter(|(variable, _)| *variable == told).map(|(_, path)| path);
-        candidates().find(|path| path.exists()).unwrap_or(&usable[0].1).clone()
-    }
-
-    /// A path of the table, with the variable it begins with; `None` where it is another system's, or the variable is not set.
-    fn path(&self, (system, path): &(System, &'static str)) -> Option<(Option<&'static str>, PathBuf)> {
-        if *system != Any && *system != self.system {
-            return None;
-        }
-        let mut steps = path.split('/');
-        let first = steps.next().unwrap_or_default();
-        let (variable, mut found) = match first.strip_prefix('$') {
-            Some(name) => (Some(name), (self.variable)(name)?),
-            None => (None, self.home.clone()),
-        };
-        found.extend(steps);
-        Some((variable, found))
-    }
-
-    fn has_program(&self, name: &str) -> bool {
-        let folders = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&folders).any(|folder| {
-            let endings: &[&str] = if self.system == Windows { &[".exe", ".cmd", ".bat"] } else { &[""] };
-            endings.iter().any(|ending| folder.join(format!("{name}{ending}")).is_file())
-        })
     }
 }
 

@@ -8,14 +8,14 @@ pub fn install(text: &str, program: &Program) -> Result<String, String> {
     in_lines(text, |text| {
         let mut document = read(text)?;
         let servers = document.entry("mcp_servers").or_insert_with(|| {
-            // No heading of its own: `[mcp_servers.nacre]` says enough.
+            // No heading of its own: `[mcp_servers.nacre]` is enough.
             let mut table = Table::new();
             table.set_implicit(true);
             Item::Table(table)
         });
-        let servers = servers.as_table_like_mut().ok_or("`mcp_servers` in it is no table")?;
+        let servers = servers.as_table_like_mut().ok_or("`mcp_servers` in it is not a table")?;
         let server = servers.entry(SERVER).or_insert_with(|| Item::Table(Table::new()));
-        let server = server.as_table_like_mut().ok_or("`mcp_servers.nacre` in it is no table")?;
+        let server = server.as_table_like_mut().ok_or("`mcp_servers.nacre` in it is not a table")?;
         if server.contains_key("url") {
             return Err("`mcp_servers.nacre` in it is a server at a URL already".into());
         }
@@ -50,12 +50,12 @@ pub fn remove(text: &str, before: Option<&str>) -> Result<String, String> {
         }
         Ok(document.to_string())
     })?;
-    // A last line without an end got one, as there was something behind it.
+    // A last line without a line break got one when something was added after it.
     let ended = before.is_none_or(|before| before.is_empty() || before.ends_with('\n'));
     Ok(if ended { left } else { left.trim_end_matches(['\r', '\n']).to_owned() })
 }
 
-/// Changes a text whose lines end as they do on Windows, too: what edits it knows one way only.
+/// Changes a text with Windows line endings too: the TOML editor knows only line feeds.
 fn in_lines(text: &str, change: impl FnOnce(&str) -> Result<String, String>) -> Result<String, String> {
     let (all, windows) = (text.matches('\n').count(), text.matches("\r\n").count());
     if windows == 0 {

@@ -9,10 +9,12 @@ use nacre::maintain::{JobShown, Which};
 use nacre::{Caller, GroupName, Note, SyncReport, Zone};
 use serde_json::json;
 
+use super::install;
 use crate::args::{Audit, Maintain};
+use crate::clients::{CLIENTS, Hooks, LastRun, Machine};
 use crate::context::{self, Context};
 use crate::groups::behind;
-use crate::render::{self, Paint, Progress, count, line, plain};
+use crate::render::{self, Effect, Paint, Progress, Unit, count, line, plain};
 
 pub fn init(context: &Context, bare: bool) -> Result<ExitCode> {
     context.home.create()?;
@@ -127,7 +129,7 @@ pub fn status(context: &Context) -> Result<ExitCode> {
         rows.insert(7, ("index", says.into()));
     }
     if let Some(renewed) = &status.vectors {
-        rows.insert(7, ("vectors", made_anew(renewed)));
+        rows.insert(7, ("vectors", rebuilt(renewed)));
     }
     for path in &status.set_aside {
         rows.push(("set aside", format!("{} (damaged; see `nacre doctor`)", path.display())));
@@ -149,7 +151,44 @@ pub struct Check {
 }
 
 pub fn doctor(context: &Context) -> Result<ExitCode> {
-    report(context, &examine(context))
+    let mut checks = examine(context);
+    checks.extend(examine_clients(context)?);
+    report(context, &checks)
+}
+
+/// Says for each client that is on this machine whether it is connected, and when its hooks last ran. None of this is a
+/// failure: a user need not connect every client.
+fn examine_clients(context: &Context) -> Result<Vec<Check>> {
+    let Ok(user) = context::user_folder() else { return Ok(Vec::new()) };
+    let machine = Machine::this(user, context::folder_in);
+    let program = install::running_program(&context.global)?;
+    let mut checks = Vec::new();
+    for client in CLIENTS {
+        let last = LastRun::read(context.home.path(), client.name);
+        let connected = install::is_connected(client, &machine, &program);
+        if !connected && last.is_none() && !client.is_here(&machine) {
+            continue;
+        }
+        let mut says = match (last, client.hooks) {
+            (Some(last), _) => {
+                let at = context::zone().clock(last.at);
+                let problem = last.problem.map(|problem| format!("; that run failed: {problem}"));
+                format!("hooks last ran {at} ({}){}", last.event, problem.unwrap_or_default())
+            }
+            (None, _) if !connected => {
+                format!("not connected; `nacre install {}` connects it", client.name)
+            }
+            (None, Hooks::None) => {
+                "connected; it has no hooks, so its agent has to call the tools".to_owned()
+            }
+            (None, _) => format!("connected, but no hook has run yet. {}", client.next),
+        };
+        if client.own_memory(&machine).is_some() {
+            says.push_str("; its own memory is on too");
+        }
+        checks.push(Check { name: "client", ok: true, says: format!("{}: {says}", client.title) });
+    }
+    Ok(checks)
 }
 
 /// Says how much of the size limit the entries take, from a tenth of it on.
@@ -201,7 +240,7 @@ fn examine_group(context: &Context, name: &GroupName, checks: &mut Vec<Check>) -
     let entries = status.as_ref().map_or(0, |status| status.entries.current);
     let says = if problems.is_empty() {
         let vectors = status.as_ref().ok().and_then(|status| status.vectors.as_ref());
-        let vectors = vectors.map(|so_far| format!("; vectors: {}", made_anew(so_far)));
+        let vectors = vectors.map(|so_far| format!("; vectors: {}", rebuilt(so_far)));
         let vectors = vectors.unwrap_or_default();
         format!(
             "{name}: {}; rows, index and audit log agree{vectors}",
@@ -336,7 +375,10 @@ pub fn audit(context: &Context, args: &Audit) -> Result<ExitCode> {
 
 pub fn export(context: &Context, folder: &Path) -> Result<ExitCode> {
     let folder = std::path::absolute(folder)?;
-    let done = context.enter_whole("export", |view| nacre::export::export(view, &folder))?;
+    let bar = Progress::busy(context.global.json, "Exporting");
+    let done = context.enter_whole("export", |view| nacre::export::export(view, &folder));
+    drop(bar);
+    let done = done?;
     if context.global.json {
         render::json(&done)?;
     } else {
@@ -353,12 +395,12 @@ pub fn export(context: &Context, folder: &Path) -> Result<ExitCode> {
 pub fn index(context: &Context) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
     let mut view = group.enter(&caller)?;
-    let progress = |what: &str, unit: &'static str| Progress::count(context.global.json, what, unit);
-    let bar = progress("documents", "files");
+    let progress = |what: &str, unit: Unit| Progress::count(context.global.json, what, unit, Effect::Writes);
+    let bar = progress("Indexing documents", ("file", "files"));
     let done = nacre::workspace::sync_with(&mut view, &mut |done, all| bar.done_of(done, all));
     drop(bar);
     let done = done?;
-    let bar = progress("vectors", "passages");
+    let bar = progress("Rebuilding vectors", ("vector", "vectors"));
     let renewed = nacre::collection::renew(&mut view, usize::MAX, &mut |so_far| {
         bar.done_of(so_far.made, so_far.all);
         std::thread::sleep(behind::PAUSE);
@@ -366,7 +408,7 @@ pub fn index(context: &Context) -> Result<ExitCode> {
     });
     drop(bar);
     let renewed = renewed.context("documents are indexed, but not all vectors were rebuilt")?;
-    let bar = progress("vectors of the provider", "passages");
+    let bar = progress("Embedding with the second model", ("vector", "vectors"));
     let embedded = nacre::collection::embed(&mut view, usize::MAX, &mut |so_far| {
         bar.done_of(so_far.done, so_far.done + so_far.left);
     });
@@ -388,7 +430,7 @@ pub fn index(context: &Context) -> Result<ExitCode> {
     }
     let mut rows = synced_rows(&done);
     if renewed.all > 0 {
-        rows.push(("index", made_anew(&renewed)));
+        rows.push(("index", rebuilt(&renewed)));
     }
     if context.home.embedder().is_some() {
         rows.push(("vectors", vectors(&embedded)));
@@ -398,7 +440,7 @@ pub fn index(context: &Context) -> Result<ExitCode> {
 }
 
 /// Says how many built-in vectors were rebuilt.
-fn made_anew(renewed: &nacre::ReembeddingProgress) -> String {
+fn rebuilt(renewed: &nacre::ReembeddingProgress) -> String {
     let left = if renewed.left() > 0 { " (`nacre index` or a running server rebuilds the rest)" } else { "" };
     format!("{} of {} rebuilt{left}", renewed.made, renewed.all)
 }
@@ -416,7 +458,7 @@ fn vectors(embedded: &nacre::EmbeddingProgress) -> String {
 /// Says what happened to each document.
 pub fn synced_rows(done: &SyncReport) -> Vec<(&'static str, String)> {
     /// More of one kind are counted, not listed; `--json` has them all.
-    const SHOWN: usize = 50;
+    const MAX_ROWS: usize = 50;
     let paths = |paths: &[String]| paths.to_vec();
     let notes = |notes: &[Note]| notes.iter().map(|note| format!("{} {}", note.path, note.why)).collect();
     let mut rows = Vec::new();
@@ -428,9 +470,9 @@ pub fn synced_rows(done: &SyncReport) -> Vec<(&'static str, String)> {
         ("skipped", notes(&done.skipped)),
         ("absent", notes(&done.absent)),
     ] {
-        let more = which.len().saturating_sub(SHOWN);
-        // A file's name may hold anything, line breaks too.
-        let shown = which.iter().take(SHOWN).map(|found| line(found, usize::MAX));
+        let more = which.len().saturating_sub(MAX_ROWS);
+        // A file name may contain anything, even line breaks.
+        let shown = which.iter().take(MAX_ROWS).map(|found| line(found, usize::MAX));
         rows.extend(shown.map(|shown| (what, shown)));
         if more > 0 {
             rows.push((what, format!("and {more} more")));
@@ -444,7 +486,7 @@ pub fn synced_rows(done: &SyncReport) -> Vec<(&'static str, String)> {
 }
 
 pub fn reindex(context: &Context) -> Result<ExitCode> {
-    let bar = Progress::busy(context.global.json, "rebuilding the index");
+    let bar = Progress::busy(context.global.json, "Rebuilding the index");
     let passages = context.enter(nacre::reindex);
     drop(bar);
     let passages = passages?;
@@ -473,9 +515,12 @@ pub fn maintain(context: &Context, args: &Maintain) -> Result<ExitCode> {
         None if args.all => Which::All,
         None => Which::Due,
     };
-    let ran = nacre::maintain::run(&mut view, &which)?;
+    let bar = Progress::busy(context.global.json, "Running maintenance jobs");
+    let ran = nacre::maintain::run(&mut view, &which);
+    drop(bar);
+    let ran = ran?;
     if context.global.json {
-        // What was done in numbers, by its name.
+        // The numbers of all jobs, by name.
         let counts = ran
             .iter()
             .flat_map(|ran| &ran.report.counts)

@@ -9,7 +9,7 @@ use nacre::{CheckpointDiff, Rows};
 
 use crate::args::Checkpoint;
 use crate::context::Context;
-use crate::render::{self, Failure, Paint, line};
+use crate::render::{self, Failure, Paint, Progress, line};
 
 pub fn run(context: &Context, args: Checkpoint) -> Result<ExitCode> {
     match args {
@@ -69,7 +69,10 @@ fn contents(files: usize, entries: impl TryInto<i64>) -> String {
 }
 
 fn save(context: &Context, name: &str, reason: &str) -> Result<ExitCode> {
-    let saved = context.enter(|view| nacre::checkpoint::save(view, name, reason))?;
+    let bar = Progress::busy(context.global.json, "Saving a checkpoint");
+    let saved = context.enter(|view| nacre::checkpoint::save(view, name, reason));
+    drop(bar);
+    let saved = saved?;
     if context.global.json {
         render::json(&saved)?;
         return Ok(ExitCode::SUCCESS);
@@ -125,7 +128,10 @@ fn restore(context: &Context, id: &str, yes: bool) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let done = nacre::checkpoint::restore(&mut view, id)?;
+    let bar = Progress::busy(context.global.json, "Restoring the checkpoint");
+    let done = nacre::checkpoint::restore(&mut view, id);
+    drop(bar);
+    let done = done?;
     if context.global.json {
         render::json(&done)?;
         return Ok(ExitCode::SUCCESS);

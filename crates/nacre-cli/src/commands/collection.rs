@@ -12,7 +12,7 @@ use super::care::{megabytes, synced_rows};
 use super::entry::show_found;
 use crate::args::Collection;
 use crate::context::Context;
-use crate::render::{self, Paint, Progress, line};
+use crate::render::{self, Effect, Paint, Progress, line};
 
 pub fn run(context: &Context, args: Collection) -> Result<ExitCode> {
     match args {
@@ -71,7 +71,7 @@ fn reindex(context: &Context, name: Option<CollectionName>, reading: Reading) ->
         match done {
             Ok(done) if context.global.json => all.push(done),
             Ok(done) => say(&done)?,
-            // The others are seen to all the same.
+            // The others are still indexed.
             Err(error) => failed = failed.or(Some(error)),
         }
     }
@@ -88,7 +88,8 @@ fn with_progress<T>(
     name: &CollectionName,
     work: impl FnOnce(&mut dyn FnMut(usize, usize)) -> T,
 ) -> T {
-    let bar = Progress::count(context.global.json, name.as_str(), "files");
+    let what = format!("Indexing {name}");
+    let bar = Progress::count(context.global.json, &what, ("file", "files"), Effect::Writes);
     work(&mut |done, all| bar.done_of(done, all))
 }
 
@@ -159,7 +160,7 @@ fn remove(context: &Context, name: &CollectionName, yes: bool) -> Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks the person; where nobody can be asked, the flag has to say it.
+/// Asks the user; without a terminal, the flag is needed.
 fn agreed(name: &CollectionName) -> Result<bool> {
     let question = format!("Remove collection `{name}` and its index? Its sources stay.");
     render::ask(&question)?.ok_or_else(|| {

@@ -147,7 +147,7 @@ fn write_key(document: &mut DocumentMut, key: &str, value: Option<&str>) -> bool
         None => table.remove(last).is_some(),
         Some(value) => {
             let parsed = value.parse::<toml_edit::Value>().unwrap_or_else(|_| value.into());
-            // A comment beside the old value stays.
+            // A comment after the old value stays.
             let decor = table.get(last).and_then(Item::as_value).map(|old| old.decor().clone());
             let mut parsed = parsed;
             if let Some(decor) = decor {

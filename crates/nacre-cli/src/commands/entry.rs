@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::plugin;
 use crate::render::{self, Paint, age, line, plain};
 
-/// Runs a request and shows what came of it.
+/// Runs a request and shows the result.
 pub fn run<R>(context: &Context, request: R) -> Result<ExitCode>
 where
     R: Request,
@@ -30,7 +30,7 @@ where
     Ok(ExitCode::SUCCESS)
 }
 
-/// Deletes memories. At a terminal the person sees each text and is asked.
+/// Deletes memories. At a terminal it shows each text and asks.
 pub fn delete(context: &Context, args: &Delete) -> Result<ExitCode> {
     let ids = args.ids.iter().map(|id| context.entry(id)).collect::<Result<Vec<EntryRef>>>()?;
     let is_asked = !args.yes && !context.global.json && std::io::stdin().is_terminal();
@@ -56,7 +56,7 @@ pub fn delete(context: &Context, args: &Delete) -> Result<ExitCode> {
     if let [id] = &ids[..] {
         return run(context, DeleteRequest { id: id.clone(), history: args.history });
     }
-    // A name that is wrong keeps all of them.
+    // If one name is wrong, nothing is deleted.
     for id in &ids {
         context.ask(GetRequest { id: Some(id.clone()), ..GetRequest::default() })?;
     }
@@ -159,18 +159,18 @@ pub fn show_found(context: &Context, request: SearchRequest) -> Result<ExitCode>
 }
 
 /// The column where the text of a hit begins.
-const COLUMN: usize = 20;
+const TEXT_COLUMN: usize = 20;
 /// A hit has at most this many lines of text.
 const MAX_LINES: usize = 3;
 
-/// Returns the text of a hit, wrapped at words where a person is looking, and what is beside it.
+/// Returns the text of a hit, wrapped at words on a terminal, with its details.
 fn in_column(text: &str, beside: &str, paint: Paint) -> String {
     let Some(width) = render::width() else {
         return format!("{}{}", line(text, 78), paint.dim(beside));
     };
-    let column = width.saturating_sub(COLUMN).max(20);
+    let column = width.saturating_sub(TEXT_COLUMN).max(20);
     let room = (column * MAX_LINES).saturating_sub(beside.chars().count() + column / 4);
-    let text = render::wrap(&format!("{}{beside}", line(text, room)), column, COLUMN);
+    let text = render::wrap(&format!("{}{beside}", line(text, room)), column, TEXT_COLUMN);
     match text.strip_suffix(beside) {
         Some(text) => format!("{text}{}", paint.dim(beside)),
         None => text,
@@ -197,7 +197,7 @@ fn hit_lines(context: &Context, hit: &Hit, explain: bool, paint: Paint) -> Strin
         paint.cyan(&format!("{:11}", line(&plain(kind), 11))),
         in_column(&plain(&hit.text), &beside, paint),
     );
-    let mut under = |line: String| text.push_str(&paint.dim(&format!("{:COLUMN$}{line}\n", "")));
+    let mut under = |line: String| text.push_str(&paint.dim(&format!("{:TEXT_COLUMN$}{line}\n", "")));
     if let Some(entry) = &hit.entry {
         match (&entry.superseded_by, entry.past) {
             (Some(newer), _) => under(format!("superseded by {}", context.with_short_ids(newer.as_str()))),

@@ -1,4 +1,4 @@
-//! The telemetry file, as it is and as it grows: what every process of this home tells.
+//! `nacre events`: the events of all processes of this home, from the telemetry file.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek};
@@ -29,7 +29,7 @@ pub fn run(context: &Context, args: &Events) -> Result<ExitCode> {
     }
     loop {
         if let Ok(mut file) = File::open(&path) {
-            // A shorter file is a new one: it was turned over.
+            // A shorter file is a new one: it was rotated.
             if file.metadata()?.len() < position {
                 position = 0;
             }

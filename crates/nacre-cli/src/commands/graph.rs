@@ -40,7 +40,7 @@ pub fn graph(context: &Context, args: &Graph) -> Result<ExitCode> {
         }
         _ => context.show(&reply)?,
     }
-    // What was recalled is remembered; that it can't be is no reason to fail.
+    // Notes what was recalled. A failure to do so is ignored.
     let _ = view.settle();
     Ok(ExitCode::SUCCESS)
 }
@@ -60,7 +60,7 @@ fn shown(known: &GraphMatch, explain: bool) -> String {
     text
 }
 
-/// A picture holds other people's text: it keeps its lines and loses the characters that move a cursor.
+/// Makes a drawing safe to print: it contains stored text, so characters that control the terminal are removed.
 fn plain_lines(text: &str) -> String {
     text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }

@@ -1,14 +1,15 @@
-//! `nacre hook EVENT` (I8): what an agent's program tells us of a conversation, and what we put into it.
+//! `nacre hook EVENT`: receives the events of a client's conversation, and answers with the context to inject.
 //!
-//! JSON in, JSON out, in the form that Claude Code, Codex, VS Code and Gemini CLI share. A hook stands between a
-//! person and their agent, so it fails open: whatever is wrong with the input, the home or the time it takes, the
-//! answer is valid, empty and in time, the exit code is 0, and the reason goes to standard error. What has to be
-//! kept is put into the spool, which needs neither database nor settings.
+//! JSON in, JSON out, in the form that Claude Code, Codex, VS Code and Gemini CLI share; Cursor and Windsurf have forms of
+//! their own. The user waits for a hook, so it fails open: whatever is wrong with the input, the home or the time it takes,
+//! the answer is valid, empty and in time, the exit code is 0, and the reason goes to standard error. Messages go into the
+//! spool, which needs neither database nor settings.
 
 use std::io::{IsTerminal, Read, Seek, SeekFrom};
 use std::mem::ManuallyDrop;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail};
@@ -19,29 +20,30 @@ use nacre::{Caller, Group, Home, SessionId, Settings, View, mark_injected, strip
 use serde_json::{Value, json};
 
 use crate::args::{Global, Hook, RoleName};
+use crate::clients::{Client, Hooks, LastRun, Machine};
 use crate::context::{self, Context};
 use crate::plugin::{self, Plugins};
 use crate::render;
 
-/// The most characters of an answer: clients put aside what is longer. In UTF-16, which is what they count.
-const MOST: usize = 9_000;
-/// What of it a brief may take; JSON, a note and escapes take the rest.
-const MOST_BRIEF: usize = 8_000;
-/// What of it a boot may take: it is made again, and shorter, where escapes take more than usual.
-const MOST_BOOT: usize = 8_400;
-const LEAST_BOOT: usize = 2_000;
+/// The longest answer, in UTF-16 code units as clients count them: they move a longer one into a file.
+const MAX_ANSWER_CHARS: usize = 9_000;
+/// The longest brief; JSON, a note and escapes take the rest of the answer.
+const MAX_BRIEF_CHARS: usize = 8_000;
+/// The longest startup context. It is made again, and shorter, if escapes take more room than usual.
+const MAX_BOOT_CHARS: usize = 8_400;
+const MIN_BOOT_CHARS: usize = 2_000;
 
 const COMPACTED: &str = "The conversation was just compacted. What it taught you that lasts and is not stored yet: \
     store it now, with memory_store. What was remembered before follows again.";
 
 const CUT: &str = "(More did not fit; search for it.)";
 
-/// What can happen.
+/// An event of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
-    /// A conversation starts, or starts over after it was compacted: it gets the brief.
+    /// A conversation starts, or starts over after it was compacted: it gets the startup context.
     SessionStart,
-    /// The person wrote something: it gets what is remembered about that.
+    /// The user wrote a message: it gets the turn context.
     UserPromptSubmit,
     /// The conversation will be compacted.
     PreCompact,
@@ -51,51 +53,77 @@ enum Event {
     SessionEnd,
 }
 
-/// Each event, the names that clients have for it (in lower case, letters only), and how long it may take. Codex gives
-/// the end of a session one second.
+/// Each event, its names in the clients (in lower case, letters only), and its time limit in milliseconds. Codex gives the end
+/// of a session one second.
 const EVENTS: &[(Event, &str, &[&str], u64)] = &[
     (Event::SessionStart, "SessionStart", &["sessionstart"], 4_000),
     (
         Event::UserPromptSubmit,
         "UserPromptSubmit",
-        &["userpromptsubmit", "userpromptsubmitted", "beforeagent", "beforesubmitprompt"],
+        &["userpromptsubmit", "userpromptsubmitted", "beforeagent", "beforesubmitprompt", "preuserprompt"],
         1_500,
     ),
     (Event::PreCompact, "PreCompact", &["precompact", "precompress"], 800),
-    (Event::Stop, "Stop", &["stop", "afteragent"], 800),
+    (Event::Stop, "Stop", &["stop", "afteragent", "afteragentresponse", "postcascaderesponse"], 800),
     (Event::SessionEnd, "SessionEnd", &["sessionend"], 800),
 ];
 
-/// How long an event of no known name may take until it is read from the input.
-const UNTOLD: u64 = 1_500;
+/// The time limit of an event whose name is only in the input, in milliseconds.
+const UNNAMED_LIMIT_MS: u64 = 1_500;
+
+/// The client and the event of a run, once they are known.
+type Run = (Option<&'static Client>, &'static str);
 
 pub fn run(global: Global, args: &Hook) -> ExitCode {
     if args.take_in {
         return take_in(global);
     }
-    // A skill is told nothing and heard by nobody.
+    // A skill gets nothing, and nothing of it is archived.
     if matches!(global.role, Some(RoleName::Skill)) {
         return say(&json!({}));
     }
-    let told = args.event.clone();
-    let patience = told.as_deref().and_then(known).map_or(UNTOLD, |(_, _, patience)| patience);
+    let named = args.event.clone();
+    let client = args.client;
+    let limit = named.as_deref().and_then(known).map_or(UNNAMED_LIMIT_MS, |(_, _, limit)| limit);
+    let home = context::home_path(&global);
+    let at = global.now.unwrap_or_else(context::now);
     let (send, receive) = channel();
-    // Left behind where it takes too long: a read that is broken off loses nothing, and a write is whole or not at all.
-    std::thread::spawn(move || send.send(answer(global, told.as_deref())));
-    match receive.recv_timeout(Duration::from_millis(patience)) {
-        Ok(Ok(answer)) => say(&answer),
-        Ok(Err(problem)) => give_up(&render::message(&problem)),
+    let run: Arc<OnceLock<Run>> = Arc::default();
+    let known_run = Arc::clone(&run);
+    // Abandoned if it takes too long: an interrupted read loses nothing, and a write is whole or not at all.
+    std::thread::spawn(move || send.send(answer(global, named.as_deref(), client, &known_run)));
+    let (answer, problem) = match receive.recv_timeout(Duration::from_millis(limit)) {
+        Ok(Ok(answer)) => (answer, None),
+        Ok(Err(problem)) => (json!({}), Some(render::message(&problem))),
         Err(_) => {
             plugin::end_all();
-            give_up(&format!("there was no answer within {patience} ms"))
+            (json!({}), Some(format!("there was no answer within {limit} ms")))
         }
+    };
+    let code = match &problem {
+        // Cursor holds a message back unless it is told to go on.
+        Some(problem) if client.is_some_and(|client| client.name == "cursor") => {
+            explain(problem);
+            say(&Form::CursorPrompt.empty())
+        }
+        Some(problem) => give_up(problem),
+        None => say(&answer),
+    };
+    // After the answer, so that nobody waits for it. If it can't be recorded, `nacre doctor` knows less.
+    if let (Ok(home), Some((Some(client), event))) = (home, run.get()) {
+        let _ = LastRun { event: (*event).to_owned(), at, problem }.write(&home, client.name);
     }
+    code
 }
 
-/// Answers with nothing, and says why.
+/// Answers with nothing, and gives the reason on standard error.
 pub fn give_up(problem: &str) -> ExitCode {
-    render::note(&format!("nacre stays out of this: {}", problem.trim()));
+    explain(problem);
     say(&json!({}))
+}
+
+fn explain(problem: &str) {
+    render::note(&format!("nacre adds nothing: {}", problem.trim()));
 }
 
 fn say(answer: &Value) -> ExitCode {
@@ -112,32 +140,48 @@ fn known(name: &str) -> Option<(Event, &'static str, u64)> {
     Some((row.0, row.1, row.3))
 }
 
-fn answer(global: Global, told: Option<&str>) -> Result<Value> {
+fn answer(
+    global: Global,
+    named: Option<&str>,
+    client: Option<&'static Client>,
+    run: &OnceLock<Run>,
+) -> Result<Value> {
     let input = Input::read()?;
-    let heard = input.text(&["hook_event_name", "hookEventName"]);
-    // The input knows better than the command line: its word is what the client compares the answer with.
-    let (event, name) = match (heard.and_then(known), told.and_then(known)) {
-        (Some((event, _, _)), _) => (event, heard.unwrap_or_default()),
-        (None, Some((event, name, _))) => (event, name),
+    let in_input = input.text(&["hook_event_name", "hookEventName", "agent_action_name"]);
+    // The input takes precedence over the command line: the client compares the answer with its own name for the event.
+    let (event, name, own_name) = match (in_input.and_then(known), named.and_then(known)) {
+        (Some((event, own_name, _)), _) => (event, in_input.unwrap_or_default(), own_name),
+        (None, Some((event, name, _))) => (event, name, name),
         (None, None) => {
-            bail!("`{}` is no event that it knows", render::line(heard.or(told).unwrap_or(""), 60))
+            bail!("`{}` is not a known event", render::line(in_input.or(named).unwrap_or(""), 60))
         }
     };
+    let detected = client.or_else(|| detect(&input, in_input));
+    let _ = run.set((detected, own_name));
+    // A client that also runs another client's hooks would get everything twice.
+    if client.is_none() && detected.is_some_and(has_own_hooks) {
+        return Ok(json!({}));
+    }
+    let client = detected;
+    if event == Event::UserPromptSubmit && client.is_some_and(|client| client.hooks == Hooks::Archive) {
+        put(&global, &input, What::Message(input.message().unwrap_or_default().to_owned()))?;
+        return Ok(json!({}));
+    }
     let text = match event {
         Event::SessionStart => session_start(global, &input)?,
         Event::UserPromptSubmit => prompt(global, &input)?,
-        // No client takes words before it compacts. Its agent was asked in time, with a message before; else it is
-        // asked after. Either way a new cycle begins.
+        // No client accepts context before it compacts. The agent was asked to store in time, with an earlier message, or is
+        // asked afterwards. Either way a new cycle begins.
         Event::PreCompact => {
             let (mut group, caller, _) = open(global, &input)?;
-            // Where that can't be noted nothing can be stored either, and nobody is asked.
+            // If this can't be recorded, nothing could be stored either.
             let _ = group.enter(&caller).and_then(|mut view| nacre::session::compacts(&mut view));
             String::new()
         }
         Event::Stop => {
             let message = input.message().map(str::to_owned);
-            let text = input.text(&["last_assistant_message", "lastAssistantMessage", "prompt_response"]);
-            put(&global, &input, What::Answer { message, text: text.unwrap_or_default().to_owned() })?;
+            let text = input.answer().unwrap_or_default().to_owned();
+            put(&global, &input, What::Answer { message, text })?;
             detach(&global)?;
             String::new()
         }
@@ -147,19 +191,85 @@ fn answer(global: Global, told: Option<&str>) -> Result<Value> {
             String::new()
         }
     };
-    Ok(if text.is_empty() { json!({}) } else { in_form(name, &text) })
+    let form = match (client.map(|client| client.name), event) {
+        (Some("cursor"), Event::UserPromptSubmit) => Form::CursorPrompt,
+        (Some("cursor"), _) => Form::Cursor,
+        _ => Form::Claude(name),
+    };
+    Ok(in_form(form, &text))
 }
 
-/// The answer in the form of the clients. What is too long is cut at the end of a line, for each is one memory, and
-/// says so.
-fn in_form(name: &str, text: &str) -> Value {
-    let whole =
-        |text: &str| json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } });
+/// The form of an answer.
+#[derive(Clone, Copy, Debug)]
+enum Form<'a> {
+    /// Of Claude Code and most others: with the client's name for the event.
+    Claude(&'a str),
+    Cursor,
+    /// Of Cursor, before a message, which the answer can hold back.
+    CursorPrompt,
+}
+
+impl Form<'_> {
+    fn empty(self) -> Value {
+        match self {
+            Form::Claude(_) | Form::Cursor => json!({}),
+            Form::CursorPrompt => json!({ "continue": true }),
+        }
+    }
+
+    fn with(self, text: &str) -> Value {
+        match self {
+            Form::Claude(name) => {
+                json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } })
+            }
+            Form::Cursor => json!({ "additional_context": text }),
+            Form::CursorPrompt => json!({ "continue": true, "additional_context": text }),
+        }
+    }
+}
+
+/// Returns the client that runs this hook, as far as the input and the environment show it. `nacre install` writes the name
+/// only into files that no other client reads: VS Code and Cursor read Claude Code's, and Claude Code's plugin also runs in
+/// Codex.
+fn detect(input: &Input, event: Option<&str>) -> Option<&'static Client> {
+    let has = |variable: &str| std::env::var_os(variable).is_some();
+    let transcript = input.text(&["transcript_path", "transcriptPath"]).unwrap_or_default();
+    let is_gemini = matches!(event, Some("BeforeAgent" | "AfterAgent" | "PreCompress"));
+    let name = if has("CURSOR_VERSION") || input.text(&["cursor_version"]).is_some() {
+        "cursor"
+    } else if input.text(&["trajectory_id"]).is_some() {
+        "windsurf"
+    } else if is_gemini || has("GEMINI_SESSION_ID") || transcript.contains("/.gemini/") {
+        "gemini-cli"
+    } else if input.text(&["turn_id"]).is_some() || transcript.contains("/rollout-") {
+        "codex"
+    } else if input.text(&["hookEventName"]).is_some() {
+        "vscode"
+    } else if has("CLAUDE_CODE_ENTRYPOINT") || has("CLAUDE_PROJECT_DIR") || transcript.contains("/.claude/") {
+        "claude-code"
+    } else {
+        return None;
+    };
+    Client::named(name)
+}
+
+fn has_own_hooks(client: &Client) -> bool {
+    let user = context::user_folder();
+    user.is_ok_and(|user| client.has_own_hooks(&Machine::this(user, context::folder_in)))
+}
+
+/// Returns the answer in the client's form. Text that is too long is cut at the end of a line, since each line is one memory,
+/// and says so.
+fn in_form(form: Form<'_>, text: &str) -> Value {
+    if text.is_empty() {
+        return form.empty();
+    }
+    let whole = |text: &str| form.with(text);
     let size = |value: Value| value.to_string().encode_utf16().count();
-    if size(whole(text)) <= MOST {
+    if size(whole(text)) <= MAX_ANSWER_CHARS {
         return whole(text);
     }
-    let mut room = MOST.saturating_sub(size(whole(&mark_injected(CUT))));
+    let mut room = MAX_ANSWER_CHARS.saturating_sub(size(whole(&mark_injected(CUT))));
     let mut kept: Vec<&str> = text
         .lines()
         .take_while(|line| {
@@ -171,7 +281,7 @@ fn in_form(name: &str, text: &str) -> Value {
         })
         .collect();
     if kept.is_empty() {
-        return json!({});
+        return form.empty();
     }
     kept.push(CUT);
     whole(&mark_injected(&kept.join("\n")))
@@ -188,7 +298,7 @@ fn session_start(global: Global, input: &Input) -> Result<String> {
     if !brief && !files {
         return Ok(String::new());
     }
-    // This is what the person has the agent told, whether or not it may ask for it by itself.
+    // The user's settings decide what the agent is given, whether or not it may ask for it by itself.
     let (visibility, zone) = (caller.visibility, context::zone());
     let person = Caller { visibility, zone, ..Caller::person(caller.session, caller.now) };
     let note = match input.text(&["source"]) {
@@ -209,26 +319,26 @@ fn session_start(global: Global, input: &Input) -> Result<String> {
     Ok((note + &said).trim_end().to_owned())
 }
 
-/// Makes the boot so that it fits behind the note: what clients count is more than its characters.
+/// Makes a startup context that fits after the note. Escapes count too, so it may take several attempts.
 fn boot(view: &mut View<'_>, note: &str) -> Result<String> {
     let size = |text: &str| Value::from(format!("{note}{text}")).to_string().encode_utf16().count();
-    let most = MOST - in_form("UserPromptSubmitted", " ").to_string().len();
-    let mut room = MOST_BOOT - note.len();
+    let most = MAX_ANSWER_CHARS - in_form(Form::Claude("UserPromptSubmitted"), " ").to_string().len();
+    let mut room = MAX_BOOT_CHARS - note.len();
     loop {
         let request = BootRequest { max_chars: Some(room), ..BootRequest::default() };
         let boot = context::done(nacre::run(view, request)?)?;
         let size = size(&boot.markdown);
-        if size <= most || room < 2 * LEAST_BOOT {
+        if size <= most || room < 2 * MIN_BOOT_CHARS {
             plugin::note_brief(boot.plugin.as_ref());
             return Ok(boot.markdown);
         }
-        room = (room * most / size * 95 / 100).max(LEAST_BOOT);
+        room = (room * most / size * 95 / 100).max(MIN_BOOT_CHARS);
     }
 }
 
 fn prompt(global: Global, input: &Input) -> Result<String> {
     let message = input.message().unwrap_or_default();
-    // What a program or a timer says in the person's place is answered, and not learned from.
+    // A message from a program or a timer gets context, but nothing is learned from it.
     let person = matches!(input.text(&["source"]), None | Some("user"));
     let kept = put(&global, input, What::Message(if person { message } else { "" }.to_owned()));
     if let Err(problem) = kept {
@@ -257,8 +367,8 @@ fn prompt(global: Global, input: &Input) -> Result<String> {
     })
 }
 
-/// What the agent is asked with this message, where its window is nearly full: to store what lasts (S4). A client
-/// can't be told so later, for it takes no words before it compacts.
+/// Returns the request to store what should last, if the context window is nearly full. It has to come with a message: no
+/// client accepts context right before it compacts.
 fn flush(view: &mut View<'_>, input: &Input, message: &str) -> Option<String> {
     let tokens = input.text(&["transcript_path", "transcriptPath"]).and_then(last_usage)?;
     let count = nacre::session::Count { tokens: Some(tokens), message, compacts: false };
@@ -266,21 +376,21 @@ fn flush(view: &mut View<'_>, input: &Input, message: &str) -> Option<String> {
     match nacre::session::check_flush(view, session, &count) {
         Ok(flush) => flush.prompt,
         Err(problem) => {
-            render::note(&format!("whether memory should be flushed is not known: {problem}"));
+            render::note(&format!("the fill level of the context window is unknown: {problem}"));
             None
         }
     }
 }
 
-/// The tokens of the model's last call, its answer included, as a client's transcript tells them: near its end.
+/// Returns the tokens of the model's last call, its answer included, from the end of a client's transcript.
 fn last_usage(path: &str) -> Option<usize> {
-    /// How much of the end is looked at.
-    const END: u64 = 256 << 10;
+    /// How much of the end is read.
+    const TAIL_BYTES: u64 = 256 << 10;
     let mut file = std::fs::File::open(path).ok()?;
     let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    file.seek(SeekFrom::Start(metadata.len().saturating_sub(END))).ok()?;
+    file.seek(SeekFrom::Start(metadata.len().saturating_sub(TAIL_BYTES))).ok()?;
     let mut end = Vec::new();
-    file.take(END).read_to_end(&mut end).ok()?;
+    file.take(TAIL_BYTES).read_to_end(&mut end).ok()?;
     let sum = |line: &[u8]| -> Option<usize> {
         let line: Value = serde_json::from_slice(line).ok()?;
         let usage = line.pointer("/message/usage").or_else(|| line.get("usage"))?.as_object()?;
@@ -291,14 +401,14 @@ fn last_usage(path: &str) -> Option<usize> {
     end.split(|byte| *byte == b'\n').rev().find_map(sum)
 }
 
-/// Opens the group to read from, on this machine alone: no model behind a URL is asked, for the person waits. Nor is it
-/// closed, which would bring the log of the database into its file: the process ends, and the next one does that.
+/// Opens the group for reading, without network access, because the user waits. It is never closed, since that would
+/// checkpoint the database's log: the process ends, and the next one does it.
 fn open(global: Global, input: &Input) -> Result<(ManuallyDrop<Group>, Caller, Plugins)> {
     let context = Context::new(global)?;
     let now = context.now();
     let session = input.session().unwrap_or_else(|| context.session());
     let mut settings = context.home.settings().clone();
-    settings.brief.max_chars = settings.brief.max_chars.min(MOST_BRIEF);
+    settings.brief.max_chars = settings.brief.max_chars.min(MAX_BRIEF_CHARS);
     let home = Home::new(context.home.path(), settings);
     let (plugins, name) = (context.plugins, context.global.group.clone());
     let group = ManuallyDrop::new(plugins.make_briefs(home, &name).group(&name, now)?);
@@ -316,13 +426,13 @@ fn put(global: &Global, input: &Input, what: What) -> Result<()> {
     Ok(spool::put(&home(global)?, &global.group, order, durable, &heard)?)
 }
 
-/// The home without its settings: what is put into the spool needs none, and they may be broken.
+/// Returns the home without its settings: the spool needs none, and they may be broken.
 fn home(global: &Global) -> Result<Home> {
     Ok(Home::new(context::home_path(global)?, Settings::default()))
 }
 
-/// Has another process take in what was put down, so that nobody waits for it. What it can't do is done by whoever opens
-/// the group next.
+/// Starts another process that imports the spool, so that nobody waits for it. If it fails, the next process that opens the
+/// group does it.
 fn detach(global: &Global) -> Result<()> {
     let mut command = Command::new(std::env::current_exe().context("the program has no path")?);
     command.arg("--home").arg(context::home_path(global)?).args(["--group", global.group.as_str()]);
@@ -333,7 +443,7 @@ fn detach(global: &Global) -> Result<()> {
         command.args(["--set", pair]);
     }
     command.args(["hook", "--take-in"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // A client that ends what it started, group and all, does not end this.
+    // A client that kills its process group must not kill this.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.spawn().context("the spool can't be processed now").map(drop)
@@ -350,7 +460,7 @@ fn take_in(global: Global) -> ExitCode {
     }
 }
 
-/// What a client says about an event. All of it may be missing or something else than it should be.
+/// The client's JSON about an event. Any field may be missing or malformed.
 struct Input(Value);
 
 impl Input {
@@ -368,21 +478,28 @@ impl Input {
         Ok(Input(nacre::call::parse(&bytes)?))
     }
 
-    /// The first of these fields that is text.
+    /// Returns the first of these fields that is text.
     fn text(&self, names: &[&str]) -> Option<&str> {
         names.iter().find_map(|name| self.0.get(name)?.as_str())
     }
 
-    /// What the person wrote. Gemini CLI puts what hooks said at the start of a session before the first message, escaped, so
-    /// that our marks are not known in it.
+    /// Returns the user's message. Gemini CLI prepends the context of the session's start to the first message, escaped, so
+    /// that our marks are not recognized in it.
     fn message(&self) -> Option<&str> {
-        let prompt = self.text(&["prompt"])?;
+        let prompt = self.text(&["prompt"]).or_else(|| self.0.pointer("/tool_info/user_prompt")?.as_str())?;
         let told = prompt.strip_prefix("<hook_context>").and_then(|rest| rest.split_once("</hook_context>"));
         Some(told.map_or(prompt, |(_, message)| message.trim_start()))
     }
 
+    /// Returns the agent's answer.
+    fn answer(&self) -> Option<&str> {
+        let names = ["last_assistant_message", "lastAssistantMessage", "prompt_response", "text"];
+        self.text(&names).or_else(|| self.0.pointer("/tool_info/response")?.as_str())
+    }
+
+    /// Returns the session. Cursor's events have a conversation, and its session's start has the same id as a session.
     fn session(&self) -> Option<SessionId> {
-        self.text(&["session_id", "sessionId", "conversation_id"])?.parse().ok()
+        self.text(&["session_id", "sessionId", "conversation_id", "trajectory_id"])?.parse().ok()
     }
 }
 
@@ -391,7 +508,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_client_has_its_words() {
+    fn every_clients_event_names_are_known() {
         for (name, event) in [
             ("SessionStart", Some(Event::SessionStart)),
             ("session-start", Some(Event::SessionStart)),
@@ -402,6 +519,10 @@ mod tests {
             ("AfterAgent", Some(Event::Stop)),
             ("PreCompress", Some(Event::PreCompact)),
             ("SessionEnd", Some(Event::SessionEnd)),
+            ("beforeSubmitPrompt", Some(Event::UserPromptSubmit)),
+            ("afterAgentResponse", Some(Event::Stop)),
+            ("pre_user_prompt", Some(Event::UserPromptSubmit)),
+            ("post_cascade_response", Some(Event::Stop)),
             ("SubagentStop", None),
             ("", None),
             ("\0", None),
@@ -411,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hooks_said_before_a_message_is_not_the_persons() {
+    fn context_that_the_client_prepends_is_not_the_users_message() {
         for (prompt, message) in [
             ("which tea?", "which tea?"),
             ("<hook_context>&lt;!-- nacre:memory --&gt;\n- a\n</hook_context>\n\nwhich tea?", "which tea?"),
@@ -429,8 +550,8 @@ mod tests {
     fn an_answer_is_never_too_long() {
         let line = |n: usize| format!("- [fact] \"{}\" \u{1f41a}\n", "x".repeat(n));
         for text in [line(10).repeat(1_000), line(3_000).repeat(4), "\u{1f41a}\n".repeat(8_000)] {
-            let answer = in_form("SessionStart", &mark_injected(&text));
-            assert!(answer.to_string().encode_utf16().count() <= MOST);
+            let answer = in_form(Form::Claude("SessionStart"), &mark_injected(&text));
+            assert!(answer.to_string().encode_utf16().count() <= MAX_ANSWER_CHARS);
             let said = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
             assert!(
                 said.starts_with("<!--") && said.ends_with(&format!("{CUT}\n<!-- /nacre:memory -->")),
@@ -439,6 +560,6 @@ mod tests {
             assert_eq!(strip_injected(said), "");
             assert!(said.len() > 2_000, "{said}");
         }
-        assert_eq!(in_form("SessionStart", &"x".repeat(10_000)), json!({}), "no line fits");
+        assert_eq!(in_form(Form::Claude("SessionStart"), &"x".repeat(10_000)), json!({}), "no line fits");
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::args::{Import, OWN_FORMATS};
 use crate::context::{Context, user_folder};
-use crate::render::{self, Failure, Progress, count, line, plain};
+use crate::render::{self, Effect, Failure, Progress, count, line, plain};
 
 pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
     let Some(name) = args.format.as_deref().filter(|_| !args.list) else { return list(context) };
@@ -26,8 +26,10 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
     let (mut group, caller) = (context.whole_group("import")?, context.caller());
     let mut view = group.enter(&caller)?;
     let options = Options { dry_run: args.dry_run, name: args.name.clone() };
-    let bar = Progress::count(context.global.json, name, "items");
-    let done = nacre::import::import(&mut view, format, &path, &options, &mut |items: usize| bar.done(items));
+    let effect = if args.dry_run { Effect::Reads } else { Effect::Writes };
+    let source = path.file_name().map_or_else(|| name.into(), |name| name.to_string_lossy());
+    let bar = Progress::count(context.global.json, &format!("Importing {source}"), ("item", "items"), effect);
+    let done = nacre::import::import(&mut view, format, &path, &options, &mut |step| bar.show(step));
     drop(bar);
     let done = done?;
     if context.global.json {
@@ -58,7 +60,7 @@ fn usual(format: &'static Format) -> Result<PathBuf> {
 
 /// Returns a path that exists.
 fn existing(path: &Path) -> Result<PathBuf> {
-    // The log of a database may be all that is left of it.
+    // The write-ahead log may be all that is left of a database.
     let log = PathBuf::from(format!("{}-wal", path.display()));
     if path.exists() || log.exists() {
         return Ok(path.to_owned());
@@ -141,7 +143,11 @@ fn own(context: &Context, name: &str, args: &Import) -> Result<ExitCode> {
         let (tool, field) = ("import".to_owned(), "PATH".to_owned());
         return Err(nacre::Error::BadArgument { tool, field, problem: problem.into(), nearest: None }.into());
     };
-    let done = take_in(context, name, &existing(path)?)?;
+    let path = existing(path)?;
+    let bar = Progress::busy(context.global.json, "Importing");
+    let done = take_in(context, name, &path);
+    drop(bar);
+    let done = done?;
     if context.global.json {
         render::json(&done)?;
         return Ok(ExitCode::SUCCESS);

@@ -1,32 +1,50 @@
 //! `nacre install CLIENT`: writes the MCP server and the hooks into a client's own settings, for this user.
-//! `nacre uninstall` puts a file back as it was: to the byte where nothing else has changed since, else by taking our part
-//! out.
+//! `nacre uninstall` restores a file byte for byte if nothing else has changed since; otherwise it removes only our part.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
+use nacre::Settings;
+use nacre::settings::Inject;
 use serde_json::{Value, json};
 
 use crate::args::{Clients, Global};
-use crate::clients::{CLIENTS, Change, Client, Machine, Program};
-use crate::render::Paint;
+use crate::clients::{CLIENTS, Change, Client, Hooks, Machine, Program};
+use crate::render::{Failure, Paint};
 use crate::{context, render};
 
-pub fn run(global: &Global, args: &Clients, undo: bool) -> Result<ExitCode> {
+pub fn run(global: &Global, args: &Clients, rules: bool, undo: bool) -> Result<ExitCode> {
     let program = running_program(global)?;
-    if let Some(setting) = context::loosened_by(global)?.filter(|_| !undo) {
+    let (settings, loosened) = context::settings_for_agents(global)?;
+    if let Some(setting) = loosened.filter(|_| !undo) {
         render::note(&format!(
             "agents get the `{setting}` of nacre.toml: flags and profiles can't loosen it; change it there"
         ));
     }
+    let folder = context::home_path(global)?.join("groups").join(global.group.as_str());
     let machine = Machine::this(context::user_folder()?, context::folder_in);
+    if let Some(client) = args.clients.iter().find(|client| rules && client.rules(&machine).is_none()) {
+        let message = format!("Nacre writes no rules file for {}", client.title);
+        let with_rules = CLIENTS.iter().filter(|client| client.rules(&machine).is_some()).collect::<Vec<_>>();
+        let hint = format!("`--rules` works for {}", names(&with_rules));
+        return Err(Failure::invalid("no_rules_file", message, &hint).into());
+    }
     let changes = |client: &Client| -> Result<Vec<Change>> {
         let change = if undo { Change::undo } else { Change::install };
         let files = client.files(&machine).into_iter();
-        files.map(|(file, parts)| change(file, parts, &program)).collect()
+        let mut changes =
+            files.map(|(file, parts)| change(file, parts, &program)).collect::<Result<Vec<_>>>()?;
+        if let Some((file, parts)) = client.rules(&machine).filter(|_| rules || undo) {
+            let change = change(file, parts, &program)?;
+            // A rules file that was never written is not worth a line.
+            if rules || !change.is_none() {
+                changes.push(change);
+            }
+        }
+        Ok(changes)
     };
-    // All files of a client are looked at before any is written: one that can't be read leaves the others alone too.
+    // All files of a client are read before any is written: if one can't be changed, none is.
     let set_up = |client: &Client| -> Result<Vec<Change>> {
         let changes = changes(client)?;
         if !args.dry_run {
@@ -34,12 +52,18 @@ pub fn run(global: &Global, args: &Clients, undo: bool) -> Result<ExitCode> {
         }
         Ok(changes)
     };
+    let explain = |clients: &[&Client]| effects(clients, &settings, &folder);
     if let [client] = args.clients[..] {
         let changes = set_up(client)?;
         if global.json {
-            render::json(&told(client, &changes, args.dry_run))?;
+            render::json(&to_json(client, &changes, args.dry_run))?;
         } else {
-            render::out(&said(client, &changes, args.dry_run, undo))?;
+            let effects = if undo { String::new() } else { explain(&[client]) };
+            let mut text = to_text(client, &changes, &effects, args.dry_run, undo);
+            if !undo {
+                text.push_str(&memory_hint(client, &machine));
+            }
+            render::out(&text)?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -53,19 +77,31 @@ pub fn run(global: &Global, args: &Clients, undo: bool) -> Result<ExitCode> {
         [] if global.json => {
             return list(&here, |client| Ok(changes(client)?.iter().all(Change::is_none) != undo));
         }
-        [] => match ask(&here, undo, |client| Ok(changes(client)?.iter().all(Change::is_none)))? {
-            Some(chosen) => chosen,
-            None => return Ok(ExitCode::SUCCESS),
-        },
+        [] => {
+            let is_done = |client: &Client| Ok(changes(client)?.iter().all(Change::is_none));
+            match ask(&here, undo, &explain, is_done)? {
+                Some(chosen) => chosen,
+                None => return Ok(ExitCode::SUCCESS),
+            }
+        }
         named => named.to_vec(),
     };
-    // One that can't be set up does not keep the others from it.
+    if !undo && !global.json && (args.all || !args.clients.is_empty()) {
+        render::out(&render::flow(&explain(&chosen)))?;
+    }
+    // If one client can't be set up, the others still are.
     let mut code = ExitCode::SUCCESS;
     let mut all = Vec::new();
     for client in chosen {
         match set_up(client) {
-            Ok(changes) if global.json => all.push(told(client, &changes, args.dry_run)),
-            Ok(changes) => render::out(&said(client, &changes, args.dry_run, undo))?,
+            Ok(changes) if global.json => all.push(to_json(client, &changes, args.dry_run)),
+            Ok(changes) => {
+                let mut text = to_text(client, &changes, "", args.dry_run, undo);
+                if !undo {
+                    text.push_str(&memory_hint(client, &machine));
+                }
+                render::out(&text)?;
+            }
             Err(problem) => {
                 all.push(json!({ "client": client.name, "error": render::message(&problem) }));
                 code = render::error(&problem, false);
@@ -78,7 +114,81 @@ pub fn run(global: &Global, args: &Clients, undo: bool) -> Result<ExitCode> {
     Ok(code)
 }
 
-/// Every client, whether it is on this machine, and whether it is set up.
+/// Explains in four lines what connecting these clients does: tools, context, conversations, how to undo it.
+fn effects(clients: &[&Client], settings: &Settings, folder: &Path) -> String {
+    let with = |kinds: &[Hooks]| -> Vec<&Client> {
+        clients.iter().copied().filter(|client| kinds.contains(&client.hooks)).collect()
+    };
+    // Names the clients that something holds for, unless it holds for all.
+    let only = |some: &[&Client]| {
+        if some.len() == clients.len() { String::new() } else { format!(" ({})", titles(some)) }
+    };
+    let tools = nacre::TOOLS.iter().filter(|tool| !tool.people && tool.is_offered(settings)).count();
+    let tools = render::count(tools, "tool", "tools");
+
+    let at_start = settings.brief.inject == Inject::Boot || settings.boot.inject == Inject::Boot;
+    let at_start = if at_start { with(&[Hooks::Full, Hooks::Start]) } else { Vec::new() };
+    let at_message = if settings.turn.contributors.is_empty() { Vec::new() } else { with(&[Hooks::Full]) };
+    let mut context = Vec::new();
+    if !at_start.is_empty() {
+        context.push(format!(
+            "at the start of a session, your workspace files and a summary of what is remembered{}",
+            only(&at_start)
+        ));
+    }
+    if !at_message.is_empty() {
+        context.push(format!("before a message, the few memories that fit it{}", only(&at_message)));
+    }
+    let context = if context.is_empty() {
+        "nothing is added by itself; the agent has to call the tools".to_owned()
+    } else {
+        context.join("; ")
+    };
+
+    let archived = with(&[Hooks::Full, Hooks::Start, Hooks::Archive]);
+    let answered = with(&[Hooks::Full, Hooks::Archive]);
+    let kept = if archived.is_empty() {
+        "not kept".to_owned()
+    } else if !settings.turn.archive {
+        "not kept, because `turn.archive` is off".to_owned()
+    } else {
+        let said = if answered.is_empty() { "what you write is" } else { "what you and the agent write is" };
+        let folder = render::plain(&folder.display().to_string());
+        format!("from now on {said} kept{} in {folder}, on this machine only", only(&archived))
+    };
+    let stop = if archived.is_empty() || !settings.turn.archive {
+        ""
+    } else {
+        "; `nacre config set turn.archive false` only stops keeping conversations"
+    };
+    let undo = match clients {
+        [client] => format!("nacre uninstall {}", client.name),
+        _ => "nacre uninstall".to_owned(),
+    };
+    format!(
+        "Tools: the agent can search and store memories, with {tools} over MCP.\nContext: {context}.\n\
+         Conversations: {kept}.\nTurn off: `{undo}` undoes this{stop}.\n"
+    )
+}
+
+/// Tells whether a client's settings hold something of ours.
+pub fn is_connected(client: &Client, machine: &Machine, program: &Program) -> bool {
+    let mut files = client.files(machine).into_iter();
+    files.any(|(file, parts)| Change::undo(file, parts, program).is_ok_and(|change| !change.is_none()))
+}
+
+/// Names a client whose own memory is on as well.
+fn memory_hint(client: &Client, machine: &Machine) -> String {
+    match client.own_memory(machine) {
+        Some(off) => format!(
+            "{}'s own memory is on too, so its agent may store things in either. To turn that off, {off}.\n",
+            client.title
+        ),
+        None => String::new(),
+    }
+}
+
+/// Lists every client, whether it is on this machine, and whether it is set up.
 fn list(here: &[&Client], is_set_up: impl Fn(&Client) -> Result<bool>) -> Result<ExitCode> {
     let clients: Vec<_> = CLIENTS
         .iter()
@@ -103,10 +213,11 @@ fn none_found(undo: bool) -> String {
 }
 
 /// Says which were found and what will happen, and asks once. `None`: there is nothing to do, or nobody to ask, and the
-/// person was told.
+/// user was told.
 fn ask<'a>(
     here: &[&'a Client],
     undo: bool,
+    explain: &impl Fn(&[&Client]) -> String,
     is_done: impl Fn(&Client) -> Result<bool>,
 ) -> Result<Option<Vec<&'a Client>>> {
     let command = command(undo);
@@ -123,17 +234,17 @@ fn ask<'a>(
     if open.is_empty() {
         return Ok(None);
     }
-    let titles = open.iter().map(|client| client.title).collect::<Vec<_>>().join(", ");
     let about = match undo {
-        true => "Nacre will be removed from their settings. The memory stays.",
-        false => {
-            "Nacre will add its MCP server, and hooks where the agent has them, to their settings. Conversations are then \
-             kept in the data folder, on this machine only. `nacre uninstall` undoes this."
-        }
+        true => "Nacre will be removed from their settings. The memory stays.\n".to_owned(),
+        false => explain(&open),
     };
-    render::out(&render::flow(&format!("Found: {titles}.\n{about}\n")))?;
-    let question = if undo { "Disconnect all of them?" } else { "Connect all of them?" };
-    match render::ask_with(question, !undo)? {
+    render::out(&render::flow(&format!("Found: {}.\n{about}", titles(&open))))?;
+    let verb = if undo { "Disconnect" } else { "Connect" };
+    let question = match open.as_slice() {
+        [client] => format!("{verb} {}?", client.title),
+        _ => format!("{verb} all of them?"),
+    };
+    match render::ask_with(&question, !undo)? {
         Some(true) => Ok(Some(open)),
         Some(false) => {
             render::out(&format!(
@@ -143,17 +254,19 @@ fn ask<'a>(
             Ok(None)
         }
         None => {
-            let rows = open
-                .iter()
-                .map(|client| (format!("nacre {command} {}", client.name), client.title.to_owned()));
-            let rows = rows.chain([(format!("nacre {command} --all"), "all of them".to_owned())]);
-            let rows = render::table(&rows.collect::<Vec<_>>());
+            let one = open.iter().map(|client| format!("`nacre {command} {}`", client.name));
+            let one = one.collect::<Vec<_>>().join(", ");
             render::out(&format!(
-                "Nothing was changed, because there is no terminal to ask. Run one of these:\n{rows}"
+                "Nothing was changed, because there is no terminal to ask. Run `nacre {command} --all` for all of them, or \
+                 for one: {one}."
             ))?;
             Ok(None)
         }
     }
+}
+
+fn titles(clients: &[&Client]) -> String {
+    clients.iter().map(|client| client.title).collect::<Vec<_>>().join(", ")
 }
 
 fn names(clients: &[&Client]) -> String {
@@ -184,13 +297,13 @@ pub fn running_program(global: &Global) -> Result<Program> {
 }
 
 /// Returns the changes, for programs.
-fn told(client: &Client, changes: &[Change], dry_run: bool) -> Value {
+fn to_json(client: &Client, changes: &[Change], dry_run: bool) -> Value {
     let files: Vec<Value> = changes.iter().map(Change::json).collect();
     json!({ "client": client.name, "dry_run": dry_run, "files": files })
 }
 
 /// Returns the changes, for people.
-fn said(client: &Client, changes: &[Change], dry_run: bool, undo: bool) -> String {
+fn to_text(client: &Client, changes: &[Change], effects: &str, dry_run: bool, undo: bool) -> String {
     if changes.iter().all(Change::is_none) {
         let state = if undo { "without Nacre" } else { "set up" };
         return format!("{} is already {state}; nothing to do\n", client.title);
@@ -206,6 +319,7 @@ fn said(client: &Client, changes: &[Change], dry_run: bool, undo: bool) -> Strin
         });
         return text;
     }
+    text.push_str(&render::flow(effects));
     for change in changes {
         let file = render::plain(&change.file.display().to_string());
         if dry_run {
@@ -219,8 +333,10 @@ fn said(client: &Client, changes: &[Change], dry_run: bool, undo: bool) -> Strin
     }
     if dry_run {
         text.push_str("Dry run: nothing was written. Run again without --dry-run to apply.\n");
+    } else if !undo && effects.is_empty() {
+        text.push_str(&format!("{} `nacre uninstall {}` undoes this.\n", client.next, client.name));
     } else if !undo {
-        text.push_str(&format!("{}\n`nacre uninstall {}` undoes this.\n", client.next, client.name));
+        text.push_str(&format!("{}\n", client.next));
     }
     text
 }

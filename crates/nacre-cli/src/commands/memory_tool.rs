@@ -25,7 +25,7 @@ pub fn run(context: &Context) -> Result<ExitCode> {
             break;
         }
         let whole = line.len() <= MAX_REQUEST;
-        // The rest of what is too long is no line of its own.
+        // The rest of a line that is too long is skipped.
         if !whole && !line.ends_with(b"\n") {
             input.skip_until(b'\n')?;
         }
@@ -54,7 +54,7 @@ pub fn run(context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The answer to a `tool_use` block.
+/// Returns the answer to a `tool_use` block.
 #[derive(Serialize)]
 struct Block {
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! One file a family of commands: build a request, call, render.
+//! One file per family of commands: build a request, call, render.
 
 mod care;
 mod checkpoint;
@@ -65,8 +65,8 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         }
         Command::Demo => return demo::run(cli.global.json),
         Command::Hook(args) => return Ok(hook::run(cli.global, args)),
-        Command::Install(args) => return install::run(&cli.global, &args.clients, args.undo),
-        Command::Uninstall(args) => return install::run(&cli.global, args, true),
+        Command::Install(args) => return install::run(&cli.global, &args.clients, args.rules, args.undo),
+        Command::Uninstall(args) => return install::run(&cli.global, args, false, true),
         Command::Bench { .. } => return Ok(bench(cli.global.json || args::ask_for_json())),
         _ => {}
     }

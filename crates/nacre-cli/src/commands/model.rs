@@ -16,7 +16,7 @@ pub fn run(context: &Context, args: &args::Model) -> Result<ExitCode> {
     match args {
         args::Model::Install { path, trust } => {
             let weights = if *trust { Weights::Any } else { Weights::Published };
-            let bar = Progress::busy(context.global.json, "reading the weights and rounding them to 4 bits");
+            let bar = Progress::busy(context.global.json, "Reading the weights and rounding them to 4 bits");
             let installed = minilm::install(context.home.path(), path, weights);
             drop(bar);
             let installed = installed?;

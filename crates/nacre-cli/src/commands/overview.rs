@@ -1,4 +1,4 @@
-//! `nacre` alone: how the memory is doing, and what to type next.
+//! `nacre` alone: the state of the memory, and the next commands.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `plugin list` and `plugin test`: what is configured, whether it starts, and what it says.
+//! `plugin list` and `plugin test`: the configured plugins, whether they start, and their answers.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,12 +10,11 @@ use serde_json::{Value, json};
 
 use crate::args;
 use crate::context::Context;
-use crate::plugin::{Asked, brief_question, turn_question};
+use crate::plugin::{PluginRequest, brief_question, turn_question};
 use crate::render::{self, line, plain};
 
-/// How long a person waits for a plugin, so that one that takes too long for an agent is told from one that
-/// is silent.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the command waits for a plugin. It is longer than for an agent, so that a slow plugin can be told from a silent one.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub fn run(context: &Context, args: &args::Plugin) -> Result<ExitCode> {
     match args {
@@ -26,14 +25,14 @@ pub fn run(context: &Context, args: &args::Plugin) -> Result<ExitCode> {
 
 fn list(context: &Context) -> Result<ExitCode> {
     let settings = context.home.settings();
-    let introduce = |name: &String| Some(context.plugins.named(name)?.ask(None, PATIENCE));
-    // All are started before the first is waited for.
+    let introduce = |name: &String| Some(context.plugins.named(name)?.ask(None, ANSWER_TIMEOUT));
+    // All are started before waiting for the first.
     let asked: Vec<_> = settings.plugins.iter().map(|(name, of)| (name, of, introduce(name))).collect();
     let mut rows = Vec::new();
     for (name, of, asked) in &asked {
         let mut row =
             json!({ "name": name, "enabled": of.enabled, "command": of.command, "hooks": of.hooks });
-        match asked.as_ref().map(Asked::answer) {
+        match asked.as_ref().map(PluginRequest::answer) {
             None => {}
             Some(Ok(answered)) => {
                 let claims: Vec<Hook> = answered.about.hooks().collect();
@@ -103,7 +102,7 @@ fn test(context: &Context, name: &str, message: &str) -> Result<ExitCode> {
         Hook::Turn => ("turn", of.tokens),
         Hook::MemoryBrief => ("memory_brief", context.home.settings().brief.max_chars),
     };
-    let asked = plugin.ask(Some(question), PATIENCE);
+    let asked = plugin.ask(Some(question), ANSWER_TIMEOUT);
     let answered = asked.answer().map_err(|problem| {
         for words in asked.errors().lines() {
             render::note(&format!("it says: {}", line(words, 200)));

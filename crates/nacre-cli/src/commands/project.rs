@@ -1,4 +1,4 @@
-//! Projects, for people: knowledge taken out of their files, and tasks.
+//! Projects: knowledge extracted from their files, and tasks.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use nacre::{Outcome, ProjectName};
 use super::input::words_or_stdin;
 use crate::args::{self, Extract, Task};
 use crate::context::Context;
-use crate::render::{self, Paint, Progress, line};
+use crate::render::{self, Effect, Paint, Progress, line};
 
 pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
@@ -46,12 +46,13 @@ pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
     }
     let (mut all, mut failed) = (Vec::new(), None);
     for (folder, name) in &folders {
-        let bar = Progress::count(context.global.json, &folder.to_string_lossy(), "files");
-        let done = nacre::project::extract(&mut view, folder, name.as_ref(), &mut |looked| bar.done(looked));
+        let what = format!("Extracting from {}", folder.to_string_lossy());
+        let bar = Progress::count(context.global.json, &what, ("file", "files"), Effect::Writes);
+        let done = nacre::project::extract(&mut view, folder, name.as_ref(), &mut |step| bar.show(step));
         drop(bar);
         match done {
             Ok(done) => all.push(done),
-            // The others are seen to all the same.
+            // The others are still extracted.
             Err(error) => failed = failed.or(Some(error)),
         }
     }
@@ -59,7 +60,7 @@ pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
         return Err(error.into());
     }
     if context.global.json {
-        // One folder is one answer.
+        // For one folder, the answer is one object.
         match (&args.folder, all.as_slice()) {
             (Some(_), [one]) => render::json(one)?,
             _ => render::json(&all)?,
@@ -72,7 +73,7 @@ pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
 
 fn say(done: &ExtractReport) -> String {
     /// More are counted, not listed; `--json` has them all.
-    const SHOWN: usize = 20;
+    const MAX_ROWS: usize = 20;
     let items =
         done.items.iter().filter(|(_, count)| **count > 0).map(|(what, count)| format!("{count} {what}"));
     let items = items.collect::<Vec<_>>().join(", ");
@@ -92,13 +93,13 @@ fn say(done: &ExtractReport) -> String {
     if let Some(kept) = &done.kept {
         rows.push(("kept", format!("{kept}: the items of files that were not seen are kept")));
     }
-    for note in done.skipped.iter().take(SHOWN) {
+    for note in done.skipped.iter().take(MAX_ROWS) {
         rows.push(("skipped", format!("{} {}", line(&note.path, usize::MAX), line(&note.why, usize::MAX))));
     }
-    if done.skipped.len() > SHOWN {
-        // So many are named at most.
+    if done.skipped.len() > MAX_ROWS {
+        // The library names at most 1,000.
         let or = if done.skipped.len() >= 1_000 { " or" } else { "" };
-        rows.push(("skipped", format!("and {}{or} more", done.skipped.len() - SHOWN)));
+        rows.push(("skipped", format!("and {}{or} more", done.skipped.len() - MAX_ROWS)));
     }
     let rows: Vec<(String, String)> =
         rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
@@ -106,14 +107,14 @@ fn say(done: &ExtractReport) -> String {
 }
 
 pub fn items(context: &Context, args: args::Items) -> Result<ExitCode> {
-    // A program that reads items.json wants all of it.
-    const ALL: usize = 100_000;
-    let limit = args.limit.or(context.global.json.then_some(ALL));
+    // A program that reads items.json needs all items.
+    const MAX_ITEMS: usize = 100_000;
+    let limit = args.limit.or(context.global.json.then_some(MAX_ITEMS));
     let request =
         ItemsRequest { query: args.query.join(" "), r#type: args.r#type, project: args.project, limit };
     let reply = context.run(request)?;
     match &reply.outcome {
-        // Which project it is of is no part of items.json.
+        // items.json does not contain the project.
         Outcome::Done(Items { items, .. }) if context.global.json => {
             let items: Vec<&Item> = items.iter().map(|of| &of.item).collect();
             render::json(&serde_json::to_value(items)?)?;

@@ -15,8 +15,8 @@ use crate::args::{Approve, Deny, Get, Pending, Propose};
 use crate::context::Context;
 use crate::render::{self, Failure, Paint, line, plain};
 
-/// More than a file of the workspace may have: a larger one is refused, not cut.
-const MOST: u64 = 16 << 20;
+/// More than the limit of a workspace file, in bytes: a larger one is refused, not cut.
+const MAX_INPUT_BYTES: u64 = 16 << 20;
 
 pub fn get(context: &Context, args: &Get) -> Result<ExitCode> {
     let (path, from, to) = range(&args.path);
@@ -68,11 +68,11 @@ fn read(from: &str) -> Result<Vec<u8>> {
     match from {
         "-" => std::io::stdin()
             .lock()
-            .take(MOST)
+            .take(MAX_INPUT_BYTES)
             .read_to_end(&mut bytes)
             .context("standard input can't be read")?,
         file => File::open(Path::new(file))
-            .and_then(|file| file.take(MOST).read_to_end(&mut bytes))
+            .and_then(|file| file.take(MAX_INPUT_BYTES).read_to_end(&mut bytes))
             .with_context(|| format!("{file} can't be read"))?,
     };
     Ok(bytes)
@@ -130,7 +130,7 @@ pub fn revert(context: &Context, id: i64) -> Result<ExitCode> {
     decide(context, &[id], "reverted", proposal::revert)
 }
 
-/// Decides about each in turn; what goes wrong with one keeps no other from being decided.
+/// Decides each in turn. A failure of one does not stop the others.
 fn decide(
     context: &Context,
     ids: &[i64],
@@ -215,7 +215,7 @@ fn head(proposal: &Proposal, now: nacre::Time, paint: Paint) -> String {
     text
 }
 
-/// What it changes, and what stands in its way.
+/// Renders the change, and the conflict if there is one.
 fn body(context: &Context, proposal: &Proposal, paint: Paint) -> String {
     let mut text = render::diff(&proposal.diff, paint);
     if let Some(since) = &proposal.since {

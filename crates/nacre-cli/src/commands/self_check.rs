@@ -1,6 +1,5 @@
-//! `nacre self-check`: what this program is, whether all of it works on this machine, and how the home stands: one page to
-//! send when something is wrong. It is tried out in a home that is thrown away; of the real one it tells counts and paths,
-//! never what is remembered.
+//! `nacre self-check`: the version, whether everything works on this machine, and the state of the home, on one page for a bug
+//! report. It tests a temporary home; of the real one it shows counts and paths, never memories.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -15,12 +14,12 @@ use crate::context::Context;
 use crate::serve::Running;
 
 /// How long a server may take to start.
-const PATIENCE: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Something to try in a home, which says what worked.
+/// A test in a home, which returns what worked.
 type Trial = fn(&Path) -> Result<String>;
 
-/// What is tried, in this order, in one home.
+/// The tests, run in this order in one home.
 const TRIALS: &[(&str, Trial)] =
     &[("memory", memory), ("meaning", meaning), ("agents", agents), ("server", server)];
 
@@ -56,7 +55,7 @@ fn program() -> String {
     )
 }
 
-/// This very program, in the home.
+/// Returns a command that runs this program in the home.
 fn nacre(home: &Path) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe().context("this program can't find itself")?);
     for name in ["NACRE_GROUP", "NACRE_ROLE", "NACRE_VISIBILITY", "NACRE_NOW"] {
@@ -130,7 +129,7 @@ fn server(home: &Path) -> Result<String> {
         if let Some(found) = Running::find(&nacre::Home::new(home, nacre::Settings::default())) {
             break found;
         }
-        ensure!(begun.elapsed() < PATIENCE, "`nacre serve` does not start");
+        ensure!(begun.elapsed() < START_TIMEOUT, "`nacre serve` does not start");
         std::thread::sleep(Duration::from_millis(20));
     };
     let mut reply = ureq::get(format!("{url}/v1/search?query=build%20server"))
@@ -142,7 +141,7 @@ fn server(home: &Path) -> Result<String> {
     Ok("HTTP answers".into())
 }
 
-/// A process that ends with this.
+/// A process that is killed when this is dropped.
 struct Stopped(Child);
 
 impl Drop for Stopped {

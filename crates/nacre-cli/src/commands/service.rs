@@ -1,5 +1,4 @@
-//! `nacre service`: has the system keep `nacre serve` running for this user, by systemd or launchd. What is written is one
-//! file, and `--dry-run` shows it.
+//! `nacre service`: runs `nacre serve` for this user as a systemd or launchd service. It writes one file, which `--dry-run` shows.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,13 +13,13 @@ use crate::context::{self, Context};
 use crate::render;
 use crate::serve::{Running, token::Tokens};
 
-/// What keeps programs running on this system.
+/// The service manager of this system.
 struct Keeper {
-    /// The file that tells it of ours.
+    /// The file that describes our service.
     file: PathBuf,
-    /// Writes it.
+    /// Returns its contents.
     unit: fn(&[String]) -> String,
-    /// What has it read the file and start the server, and what has it stop it.
+    /// The commands that load the file and start the server, and those that stop it.
     start: Vec<Vec<String>>,
     stop: Vec<Vec<String>>,
 }
@@ -89,11 +88,11 @@ fn install(context: &Context, keeper: &Keeper, args: &ServiceInstall) -> Result<
         render::out(&format!("# {}\n{unit}", render::plain(&keeper.file.display().to_string())))?;
         return Ok(ExitCode::SUCCESS);
     }
-    // Made here and shown to the person: a server that made it would show it to a log.
+    // Created here and shown to the user: a server would write it to a log.
     let (_, first) = Tokens::open(context)?;
-    let folder = keeper.file.parent().context("the file stands in a folder")?;
+    let folder = keeper.file.parent().context("the file is in a folder")?;
     fs::create_dir_all(folder).with_context(|| format!("{} can't be made", folder.display()))?;
-    // One that runs is not started anew for another unit; whether it does is told by what follows.
+    // A running server is not restarted for another unit; the commands below report its state.
     if keeper.file.exists() {
         done(&keeper.stop);
     }
@@ -156,7 +155,7 @@ fn status(context: &Context, keeper: &Keeper) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs commands until one can't be, and returns those that are left to the person.
+/// Runs commands until one fails to start, and returns those that are left to the user.
 fn done(commands: &[Vec<String>]) -> Vec<&[String]> {
     let works = |command: &&Vec<String>| {
         let mut run = Command::new(&command[0]);
@@ -171,7 +170,7 @@ fn shown(commands: &[&[String]]) -> String {
     commands.iter().map(|command| format!("  {}", command.join(" "))).collect::<Vec<_>>().join("\n")
 }
 
-/// The unit of a user's systemd. Lines go to its journal; what the server writes is for this user alone.
+/// Returns the unit for a user's systemd. Output goes to its journal; files of the server are for this user only.
 fn systemd(command: &[String]) -> String {
     let quoted = |word: &String| {
         let word = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
@@ -186,7 +185,7 @@ fn systemd(command: &[String]) -> String {
     )
 }
 
-/// The agent of a user's launchd.
+/// Returns the agent for a user's launchd.
 fn plist(command: &[String]) -> String {
     let escaped = |word: &String| {
         let word = word.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");

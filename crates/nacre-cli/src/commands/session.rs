@@ -52,10 +52,10 @@ pub fn run(context: &Context, args: &Session) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How many lines are written at once: as many as wait for the disk together.
-const LINES: usize = 500;
+/// Lines that are written, and flushed to disk, together.
+const BATCH_LINES: usize = 500;
 
-/// Adds lines of JSON as they come. One that is none is refused, with its number; those before it are written.
+/// Appends lines of JSON as they come. An invalid line is refused with its number; those before it are written.
 fn append_lines(context: &Context, id: &SessionId) -> Result<()> {
     let (mut group, caller) = (context.group()?, context.caller());
     let mut view = group.enter(&caller)?;
@@ -77,7 +77,7 @@ fn append_lines(context: &Context, id: &SessionId) -> Result<()> {
                 }
             }
         }
-        if drafts.len() == LINES || read == 0 || refused.is_some() {
+        if drafts.len() == BATCH_LINES || read == 0 || refused.is_some() {
             if !drafts.is_empty() {
                 let appended = nacre::session::append(&mut view, id, &std::mem::take(&mut drafts))?;
                 (done.added, done.present) = (done.added + appended.added, done.present + appended.present);
@@ -109,7 +109,7 @@ fn append_lines(context: &Context, id: &SessionId) -> Result<()> {
     Ok(())
 }
 
-/// What became of lines.
+/// The result of appending lines.
 #[derive(Default, Serialize)]
 struct Lines {
     read: usize,
@@ -126,7 +126,7 @@ struct Lines {
 fn draft(line: &[u8]) -> Result<Draft> {
     let value = nacre::call::parse(line)?;
     serde_json::from_value(value).map_err(|problem| {
-        let problem = format!("is no message: {problem}");
+        let problem = format!("is not a message: {problem}");
         let (tool, field) = ("session_append".into(), "messages".into());
         nacre::Error::BadArgument { tool, field, problem, nearest: None }.into()
     })
@@ -195,9 +195,17 @@ fn import(context: &Context, files: &[std::path::PathBuf]) -> Result<()> {
         let name =
             file.file_name().map_or_else(|| "session".into(), |name| name.to_string_lossy().into_owned());
         let input = open(file)?;
-        let bar =
-            Progress::bytes(context.global.json, &name, input.metadata().map_or(0, |found| found.len()));
-        let told = |messages: usize| bar.reached(messages, &format!("{name}: {messages} messages"));
+        let bytes = input.metadata().map_or(0, |found| found.len());
+        let bar = Progress::bytes(
+            context.global.json,
+            &format!("Importing {name}"),
+            bytes,
+            ("message", "messages"),
+        );
+        let told = |messages: usize| {
+            let so_far = count(messages, "message", "messages");
+            bar.reached(messages, &format!("Importing {name}  {so_far}"));
+        };
         let done =
             nacre::session::import_transcript(&mut view, BufReader::new(bar.reading(input)), &name, told);
         drop(bar);

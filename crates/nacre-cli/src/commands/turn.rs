@@ -37,7 +37,7 @@ pub fn run(context: &Context, args: &args::Turn) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    // Documents that changed are read before the clock runs: a person waits for them, an agent does not.
+    // Changed documents are read before the time limit starts: a person waits for them, an agent does not.
     nacre::workspace::sync(&mut view)?;
     let limit = Duration::from_millis(view.settings().turn.time_limit_ms);
     let begun = Instant::now();

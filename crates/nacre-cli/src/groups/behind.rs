@@ -1,5 +1,5 @@
-//! What a server does behind its calls: built-in vectors of another version's model made anew, vectors by the
-//! provider of the settings, for what was written meanwhile by this process or another, and what maintenance is due.
+//! Background work of a server: it rebuilds built-in vectors of another version's model, has the configured provider embed what
+//! this process or another has written, and runs maintenance jobs that are due.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,24 +11,24 @@ use nacre::{Caller, Group, GroupName, Home, Time};
 use crate::context::{now, zone};
 use crate::render;
 
-/// How many passages the provider is asked about at a time; a search waits for none of it.
-const AT_ONCE: usize = 256;
-/// How long to wait where all is done, and where the provider is down: longer each time, up to the last.
-const IDLE: Duration = Duration::from_secs(2);
-const DOWN: Duration = Duration::from_secs(15);
-const LONGEST: Duration = Duration::from_secs(600);
-/// How long to wait between two of many transactions: longer than others wait before they ask for the lock
-/// again, so that a write has to wait for one of them at most.
+/// Passages in one request to the provider. No search waits for it.
+const BATCH_PASSAGES: usize = 256;
+/// How long to wait if there is nothing to do, and if the provider is down: longer each time, up to the last.
+const IDLE_PAUSE: Duration = Duration::from_secs(2);
+const DOWN_PAUSE: Duration = Duration::from_secs(15);
+const MAX_PAUSE: Duration = Duration::from_secs(600);
+/// How long to wait between transactions: longer than others wait before they try to lock again, so that a write waits for one
+/// of them at most.
 pub const PAUSE: Duration = Duration::from_millis(10);
 
-/// What is done behind the calls, in a thread.
+/// The thread that does the background work.
 pub struct Behind {
     stop: Sender<()>,
     ended: Receiver<()>,
 }
 
 impl Behind {
-    /// Begins. Without a provider and without maintenance it ends when nothing is left to do. `clock` is a fixed time,
+    /// Starts the thread. Without a provider and without maintenance it ends when nothing is left to do. `clock` is a fixed time,
     /// in tests.
     pub fn begin(home: &Home, name: &GroupName, clock: Option<Time>) -> Behind {
         let (home, name) = (home.clone(), name.clone());
@@ -41,16 +41,16 @@ impl Behind {
         Behind { stop, ended }
     }
 
-    /// Ends it, so that the server is the last to close the database and leaves it in one file. A provider is
-    /// not waited for, for what is made is committed batch by batch.
+    /// Ends the thread, so that the server is the last to close the database and leaves one file. It does not wait for a provider,
+    /// because vectors are committed batch by batch.
     pub fn end(self) {
-        const PATIENCE: Duration = Duration::from_millis(250);
+        const END_TIMEOUT: Duration = Duration::from_millis(250);
         drop(self.stop);
-        let _ = self.ended.recv_timeout(PATIENCE);
+        let _ = self.ended.recv_timeout(END_TIMEOUT);
     }
 }
 
-/// Waits, or hears that it should end.
+/// Waits until a time has passed or the thread should end.
 struct Pause(Receiver<()>);
 
 impl Pause {
@@ -65,30 +65,30 @@ impl Pause {
 }
 
 fn work(home: &Home, name: &GroupName, clock: Option<Time>, pause: &Pause) {
-    let (mut wait, mut open) = (DOWN, None);
+    let (mut wait, mut open) = (DOWN_PAUSE, None);
     let mut jobs = Jobs::new(home, clock);
     loop {
         let next = match make_some(home, name, &mut open, pause) {
             Ok(Some(_)) => {
-                wait = DOWN;
+                wait = DOWN_PAUSE;
                 pause.wait(Duration::ZERO)
             }
             Ok(None) if home.embedder().is_none() => {
                 let Some(left) = jobs.left() else { return };
-                // Nothing else is to be done until then, so nothing is kept open.
+                // There is nothing else to do until then, so the group is closed.
                 open = None;
                 pause.wait(left)
             }
             Ok(None) => {
-                wait = DOWN;
-                pause.wait(IDLE)
+                wait = DOWN_PAUSE;
+                pause.wait(IDLE_PAUSE)
             }
             Err(problem) => {
-                if wait == DOWN {
+                if wait == DOWN_PAUSE {
                     render::note(&format!("vectors are not made for now: {problem}"));
                 }
                 let next = pause.wait(wait);
-                (wait, open) = ((wait * 2).min(LONGEST), None);
+                (wait, open) = ((wait * 2).min(MAX_PAUSE), None);
                 next
             }
         };
@@ -99,11 +99,11 @@ fn work(home: &Home, name: &GroupName, clock: Option<Time>, pause: &Pause) {
     }
 }
 
-/// The jobs of maintenance, looked at now and then.
+/// The maintenance jobs, checked now and then.
 struct Jobs {
     clock: Option<Time>,
     every: Duration,
-    /// `None`: the settings do not want it.
+    /// `None`: maintenance is off in the settings.
     next: Option<Instant>,
 }
 
@@ -114,18 +114,18 @@ impl Jobs {
         Jobs { clock, every, next: settings.behind.then(|| Instant::now() + every) }
     }
 
-    /// How long until the next look; `None`: there is none.
+    /// Returns the time until the next check; `None`: there is none.
     fn left(&self) -> Option<Duration> {
         self.next.map(|next| next.saturating_duration_since(Instant::now()))
     }
 
-    /// Runs what is due, if it is time to look. What fails is in the list of jobs; that nothing can be done at all is
-    /// for the calls to say.
+    /// Runs the jobs that are due, if it is time to check. A failure is shown in the list of jobs; if the group can't be opened at
+    /// all, calls report that.
     fn run(&mut self, home: &Home, name: &GroupName) {
         if self.left().is_none_or(|left| left > Duration::ZERO) {
             return;
         }
-        // A setting of nothing is not to keep a processor busy.
+        // A setting of 0 must not keep a processor busy.
         self.next = Some(Instant::now() + self.every.max(Duration::from_secs(1)));
         let now = self.clock.unwrap_or_else(now);
         let caller = Caller { zone: zone(), ..Caller::nacre(now) };
@@ -135,8 +135,7 @@ impl Jobs {
     }
 }
 
-/// Makes some vectors; `None`: there is nothing to do. `open` has the group, and the writes up to which all
-/// are made.
+/// Makes some vectors; `None`: there is nothing to do. `open` has the group, and the writes up to which all vectors are made.
 fn make_some(
     home: &Home,
     name: &GroupName,
@@ -154,8 +153,8 @@ fn make_some(
         return Ok(None);
     }
     nacre::collection::renew(&mut view, usize::MAX, &mut |_| pause.wait(PAUSE))?;
-    let left = nacre::collection::embed(&mut view, AT_ONCE, &mut |_| {})?.left;
-    // What was just made counts as written too, so this is seen to once more.
+    let left = nacre::collection::embed(&mut view, BATCH_PASSAGES, &mut |_| {})?.left;
+    // The vectors just made count as writes too, so this runs once more.
     *all_made = (left == 0).then_some(written);
     Ok(Some(left))
 }

@@ -1,4 +1,4 @@
-//! Open groups, so that a call need not open one: a few handles of each, given out and taken back.
+//! A pool of open groups, so that a call does not have to open one: a few handles of each.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,29 +9,28 @@ use nacre::{Caller, Group, GroupName, Home, Time, View};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::behind::Behind;
-use super::watch::{self, LONGEST};
+use super::watch::{self, MAX_UNCHECKED};
 use super::who::Who;
 use crate::context;
 
-/// How many groups are kept open.
-const GROUPS: usize = 16;
+/// The number of groups that are kept open.
+const MAX_OPEN_GROUPS: usize = 16;
 
 pub struct Pool {
     home: Home,
     /// A fixed time, in tests.
     clock: Option<Time>,
-    /// How many handles of a group there are at most.
+    /// The largest number of handles of a group.
     handles: usize,
     groups: Mutex<HashMap<GroupName, Open>>,
 }
 
-/// What is kept of one group.
+/// The state of one open group.
 struct Open {
     idle: Vec<Group>,
-    /// Whoever asks waits for a turn here, in order: more handles than cores make nothing quicker, and each has its own
-    /// vectors in memory.
+    /// Calls wait here for a handle, in order: more handles than cores are no faster, and each has its own vectors in memory.
     turns: Arc<Semaphore>,
-    /// Set when a document may have changed; shared by all handles, for what one has read is there for all.
+    /// Set when a document may have changed. All handles share it, because what one reads is there for all.
     changed: Arc<AtomicBool>,
     looked: Instant,
     watcher: Option<watch::Watcher>,
@@ -50,7 +49,7 @@ impl Pool {
         self.clock.unwrap_or_else(context::now)
     }
 
-    /// Does something with a group on a blocking thread.
+    /// Runs work on a group on a blocking thread.
     pub async fn ask<T: Send + 'static>(
         self: &Arc<Pool>,
         who: Who,
@@ -64,7 +63,7 @@ impl Pool {
         blocking(&self.home, call).await
     }
 
-    /// Waits for a turn with a group.
+    /// Waits for a handle of a group.
     async fn turn(&self, name: &GroupName) -> OwnedSemaphorePermit {
         let turns = self.known(name);
         turns.acquire_owned().await.expect("never closed")
@@ -72,7 +71,7 @@ impl Pool {
 
     fn known(&self, name: &GroupName) -> Arc<Semaphore> {
         let mut groups = self.lock();
-        if !groups.contains_key(name) && groups.len() >= GROUPS {
+        if !groups.contains_key(name) && groups.len() >= MAX_OPEN_GROUPS {
             let oldest = groups.iter().min_by_key(|(_, open)| open.used).map(|(name, _)| name.clone());
             oldest.and_then(|name| groups.remove(&name));
         }
@@ -88,7 +87,7 @@ impl Pool {
         open.turns.clone()
     }
 
-    /// Runs `work` on a handle of a group. Blocks. Whoever calls has a turn.
+    /// Runs `work` on a handle of a group. Blocks. The caller has waited for its turn.
     fn with<T>(
         &self,
         name: &GroupName,
@@ -100,7 +99,7 @@ impl Pool {
             None => self.open(name, now)?,
         };
         let answer = work(&mut group);
-        // One that panicked is not given back: it may be half changed.
+        // A handle that panicked is not reused: it may be in an inconsistent state.
         self.give_back(name, group);
         answer
     }
@@ -110,7 +109,7 @@ impl Pool {
         let open = groups.get_mut(name)?;
         open.used = Instant::now();
         // A watcher may have missed something.
-        if open.looked.elapsed() >= LONGEST {
+        if open.looked.elapsed() >= MAX_UNCHECKED {
             open.looked = Instant::now();
             open.changed.store(true, Ordering::SeqCst);
         }
@@ -140,7 +139,7 @@ impl Pool {
         }
     }
 
-    /// Lets go of everything, with what searches have to remember.
+    /// Closes everything, and writes what searches have left to note.
     pub fn close(&self, now: Time) {
         for (_, mut open) in self.lock().drain() {
             if let Some(behind) = open.behind.take() {
@@ -157,7 +156,7 @@ impl Pool {
     }
 }
 
-/// Runs a call on a thread that may wait. One that panics is an answer like any other failure.
+/// Runs a call on a blocking thread. A panic becomes an error like any other.
 pub async fn blocking<T: Send + 'static>(
     home: &Home,
     call: impl FnOnce() -> nacre::Result<T> + Send + 'static,

@@ -1,5 +1,4 @@
-//! Watches the documents of a group, so that a search in a server that runs for days looks at the files only
-//! when one may have changed (Q5).
+//! Watches the documents of a group, so that a long-running server reads the files only when one may have changed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,26 +15,25 @@ use crate::render;
 
 /// How long a file has to be left alone before it counts as changed.
 const DEBOUNCE: Duration = Duration::from_millis(1_500);
-/// After so long the files are looked at in any case: a watcher may have missed something.
-pub const LONGEST: Duration = Duration::from_secs(30);
+/// After this time the files are checked in any case: a watcher may have missed something.
+pub const MAX_UNCHECKED: Duration = Duration::from_secs(30);
 
 pub type Watcher = Debouncer<RecommendedWatcher, RecommendedCache>;
 
 /// The watch over a group's folder.
 #[derive(Default)]
 pub enum Watch {
-    /// There is no folder to watch so far.
+    /// There is no folder to watch yet.
     #[default]
     NotYet,
-    /// Under way.
+    /// Watching.
     On { changed: Arc<AtomicBool>, looked: Instant, _watcher: Watcher },
-    /// It can't be had: every search looks at the files.
+    /// Watching failed: every search checks the files.
     Failed,
 }
 
 impl Watch {
-    /// To be called before each call: starts the watch when there is a folder, and has the files looked at
-    /// from time to time.
+    /// Called before each call: starts the watch when there is a folder, and has the files checked from time to time.
     pub fn keep(&mut self, group: &mut Group) {
         match self {
             Watch::NotYet if group.settings().documents.index && group.folder().is_dir() => {
@@ -51,7 +49,7 @@ impl Watch {
                     }
                 };
             }
-            Watch::On { changed, looked, .. } if looked.elapsed() >= LONGEST => {
+            Watch::On { changed, looked, .. } if looked.elapsed() >= MAX_UNCHECKED => {
                 *looked = Instant::now();
                 changed.store(true, Ordering::SeqCst);
             }
@@ -81,13 +79,13 @@ pub fn watch(folder: &Path, changed: Arc<AtomicBool>) -> Result<Watcher, Error> 
     Ok(watcher)
 }
 
-/// Tells whether an event may be about a document: not a database, nor what is no part of the workspace.
+/// Tells whether an event may be about a document, and not about a database or a file outside the workspace.
 fn concerns(root: &Path, event: &DebouncedEvent) -> bool {
     let apart = |path: &Path| {
         let below = path.strip_prefix(root).unwrap_or(path);
         let mut names = below.iter().map(|name| name.to_string_lossy());
         let ours = |name: &str| name.starts_with("memory.db") || name == "sessions";
-        // Those of collections, with their logs and locks.
+        // Databases of collections, with their logs and locks.
         let of_collection = below.starts_with("collections")
             && names.clone().next_back().is_some_and(|name| !name.ends_with(".md"));
         names.clone().next().is_some_and(|first| ours(&first))

@@ -1,8 +1,8 @@
-//! A proposal put to the person through the client (W5): a convenience. What a client says the person said is noted on
-//! the proposal and decides nothing, unless `write.accept` says that it does.
+//! Asks the user about a proposal through the client, as a convenience. The client's report of the answer is recorded on the
+//! proposal and decides nothing, unless `write.accept` allows it.
 //!
 //! Before 2026-07-28 the server asks and waits (`elicitation/create`); since then it answers that input is required, and
-//! the client calls again with it. What the second call is about is named in a state that only this process can make.
+//! the client calls again with it. A state that only this process can make names the proposal of the second call.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -18,12 +18,12 @@ use rmcp::model::{
 use rmcp::service::{PeerRequestOptions, RequestContext};
 use serde_json::Value;
 
-/// What the question is called in an answer that asks for input.
+/// The key of the question in an answer that asks for input.
 const KEY: &str = "approval";
-/// How long a person may take before the call goes on without an answer. The proposal waits on.
-const PATIENCE: Duration = Duration::from_secs(120);
-/// The most characters of a difference in a question.
-const LONGEST: usize = 3_000;
+/// How long the user may take before the call continues without an answer. The proposal still waits.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
+/// The longest diff in a question, in characters.
+const MAX_DIFF_CHARS: usize = 3_000;
 
 /// How a client can be asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,10 +34,10 @@ pub enum Way {
     Answer,
 }
 
-/// Tells how this client can be asked, if it is to be and can.
+/// Tells how this client can be asked, if the settings and the client allow it.
 pub fn way(setting: Elicitation, context: &RequestContext<RoleServer>) -> Option<Way> {
     let can = context.client_capabilities()?.elicitation?;
-    // One that names no form names no url either: that is how forms were declared at first.
+    // A client that names neither form nor URL supports forms: that is how they were declared at first.
     let forms = can.form.is_some() || can.url.is_none();
     if setting == Elicitation::Off || !forms {
         return None;
@@ -46,24 +46,24 @@ pub fn way(setting: Elicitation, context: &RequestContext<RoleServer>) -> Option
     Some(if version >= ProtocolVersion::V_2026_07_28 { Way::Answer } else { Way::Ask })
 }
 
-/// Asks, and returns whether the person is said to agree; `None`: nobody said anything.
+/// Asks, and returns whether the user agrees, as the client reports it; `None`: there was no answer.
 pub async fn ask(context: &RequestContext<RoleServer>, question: String) -> Option<bool> {
     let request = ServerRequest::ElicitRequest(ElicitRequest::new(form(question)));
     let options = PeerRequestOptions::no_options();
     let sent = context.peer.send_cancellable_request(request, options).await.ok()?;
-    match tokio::time::timeout(PATIENCE, sent.await_response()).await.ok()?.ok()? {
+    match tokio::time::timeout(ANSWER_TIMEOUT, sent.await_response()).await.ok()?.ok()? {
         ClientResult::ElicitResult(result) => said(&result),
         _ => None,
     }
 }
 
-/// Makes the answer that asks.
+/// Returns the answer that asks for input.
 pub fn required(question: String, state: String) -> InputRequiredResult {
     let request = InputRequest::Elicitation(ElicitRequest::new(form(question)));
     InputRequiredResult::new(Some(InputRequests::from([(KEY.to_owned(), request)])), Some(state))
 }
 
-/// Reads what came back with the second call.
+/// Reads the input of the second call.
 pub fn response(responses: Option<&InputResponses>) -> Option<bool> {
     let result: ElicitResult = serde_json::from_value(responses?.get(KEY)?.clone()).ok()?;
     said(&result)
@@ -85,7 +85,7 @@ fn form(message: String) -> ElicitRequestParams {
 
 /// The question about a proposal.
 pub fn question(number: i64, target: &str, diff: &str, decides: bool) -> String {
-    let (shown, cut) = match diff.char_indices().nth(LONGEST) {
+    let (shown, cut) = match diff.char_indices().nth(MAX_DIFF_CHARS) {
         Some((at, _)) => (&diff[..at], "\n[… cut; `nacre pending` shows all of it]"),
         None => (diff, ""),
     };
@@ -96,12 +96,12 @@ pub fn question(number: i64, target: &str, diff: &str, decides: bool) -> String 
     format!("An agent wants to change {target} (proposal {number}):\n\n{shown}{cut}\n{then}")
 }
 
-/// What makes and knows states: a key that nobody else has.
+/// The secret key that signs and verifies states.
 #[derive(Default)]
 pub struct States(RandomState);
 
 impl States {
-    /// Makes the state of a question about a proposal, bound to the session and the call it came of.
+    /// Makes the state of a question about a proposal, bound to its session and call.
     pub fn make(&self, number: i64, session: &SessionId, tool: &str, arguments: &Value) -> String {
         format!("{number}.{:016x}", self.sign(number, session, tool, arguments))
     }

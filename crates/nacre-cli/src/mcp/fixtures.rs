@@ -1,6 +1,6 @@
-//! What the official conformance suite calls by name: tools, resources and prompts of a test server, put beside our own in
-//! builds for tests alone (`nacre serve --fixtures`). They show that the protocol under our tools is whole, streams,
-//! questions and states included; what stands in them is `fixtures.json`.
+//! Fixtures of the official conformance suite: tools, resources and prompts that it calls by name, next to our own, only in test
+//! builds (`nacre serve --fixtures`). They show that the protocol is complete, with streams, questions and states. Their contents
+//! are in `fixtures.json`.
 #![expect(deprecated, reason = "the suite tests what older revisions have: logs, sampling, subscriptions")]
 
 use std::collections::BTreeMap;
@@ -18,22 +18,22 @@ use super::Server;
 
 static FIXTURES: LazyLock<Fixtures> =
     LazyLock::new(|| serde_json::from_str(include_str!("fixtures.json")).expect("fixtures are JSON"));
-/// What signs states.
+/// The key that signs states.
 static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 const TEMPLATE: (&str, &str) = ("test://template/", "/data");
-/// Between two notifications, so that they are told apart.
+/// The pause between two notifications, so that they arrive separately.
 const PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Deserialize)]
 struct Fixtures {
-    /// What a tool answers at once.
-    answers: BTreeMap<String, Said>,
-    /// The arguments of a tool, where it takes any.
+    /// The immediate answer of a tool.
+    answers: BTreeMap<String, PromptMessage>,
+    /// The arguments of a tool, if it takes any.
     schemas: BTreeMap<String, JsonObject>,
-    /// What a tool of before 2026-07-28 has the client ask its person.
+    /// The question of a tool before 2026-07-28.
     forms: BTreeMap<String, Value>,
-    /// What a tool or prompt since then needs to know, round by round.
+    /// The questions of a tool or prompt since then, round by round.
     rounds: BTreeMap<String, Vec<InputRequests>>,
     resources: BTreeMap<String, Value>,
     prompts: BTreeMap<String, Template>,
@@ -41,7 +41,7 @@ struct Fixtures {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Said {
+struct PromptMessage {
     content: Vec<ContentBlock>,
     #[serde(default)]
     is_error: bool,
@@ -54,7 +54,7 @@ struct Template {
     messages: Value,
 }
 
-/// Our server, with the fixtures beside its own tools.
+/// Our server, with the fixtures next to its own tools.
 #[derive(Clone)]
 pub struct WithFixtures(pub Server);
 
@@ -90,7 +90,7 @@ impl Fixtures {
         Some(GetPromptResult::new(serde_json::from_str(&text).ok()?))
     }
 
-    /// Asks what the next round needs. `None`: nothing is left to ask.
+    /// Returns the questions of the next round. `None`: there are none left.
     fn ask(
         &self,
         name: &str,
@@ -121,14 +121,14 @@ impl Fixtures {
     }
 }
 
-/// Has the client answer a request, as revisions before 2026-07-28 do.
+/// Sends a request to the client, as revisions before 2026-07-28 do.
 async fn asked(context: &RequestContext<RoleServer>, request: Value) -> Result<ClientResult, ErrorData> {
     let request: ServerRequest = serde_json::from_value(request).expect("a fixture is a request");
     let answer = context.peer.send_request(request).await;
     answer.map_err(|problem| ErrorData::internal_error(problem.to_string(), None))
 }
 
-/// Says what a client said.
+/// Describes the client's answer.
 fn said(what: &str, answer: &ClientResult) -> CallToolResult {
     let answer = serde_json::to_value(answer).unwrap_or_default();
     let text = match what {

@@ -1,4 +1,4 @@
-//! The tool table over MCP (I2): both eras, `server/discover` of 2026-07-28 and `initialize` before it; over standard
+//! The tool table over MCP: both eras, `server/discover` of 2026-07-28 and `initialize` before it; over standard
 //! input and output, and over streamable HTTP (`crates/nacre-cli/src/serve/`).
 //!
 //! Every tool, its schemas and its hints come from the library's table. Nothing but protocol may go to
@@ -39,7 +39,7 @@ use crate::groups::who::Who;
 use seat::Own;
 pub use seat::Seat;
 
-/// What a session can start with, as a resource and a prompt.
+/// A context for the start of a session, as a resource and a prompt.
 struct Start {
     name: &'static str,
     uri: &'static str,
@@ -62,8 +62,7 @@ static BOOT: Start = Start {
 
 const MARKDOWN: &str = "text/markdown";
 
-/// Tools that Claude Code should show its model without being asked: a memory that has to be searched for is
-/// not remembered.
+/// Tools that Claude Code should always show its model: a model does not use a memory that it first has to look for.
 const ALWAYS_LOADED: &[&str] = &["memory_store", "memory_search", "memory_query", "memory_brief"];
 
 /// Serves until standard input ends.
@@ -91,19 +90,19 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A call that may be asked about.
-struct Asked<'a> {
+/// A call that may lead to a question to the user.
+struct QuestionableCall<'a> {
     tool: &'a str,
     arguments: &'a Value,
     who: &'a Who,
 }
 
-/// What answers a client.
+/// The server of one client.
 #[derive(Clone)]
 pub struct Server {
     home: Home,
     seat: Seat,
-    /// What binds the second call of a question to the first.
+    /// Binds the second call of a question to the first.
     states: Arc<elicit::States>,
 }
 
@@ -119,22 +118,22 @@ impl Server {
         self.seat.ask(who.clone(), call).await
     }
 
-    /// Puts a proposal that a call made to the person, where the client can. The answer says what came of it; `Err`: the
-    /// client is to ask, and to call again.
+    /// Asks the user about a proposal that a call made, if the client can. The answer contains the result; `Err`: the client has
+    /// to ask, and to call again.
     async fn put_to_person(
         &self,
         answer: Answer,
-        asked: Asked<'_>,
+        asked: QuestionableCall<'_>,
         context: &RequestContext<RoleServer>,
     ) -> Result<Answer, Box<InputRequiredResult>> {
         let write = &self.home.settings().write;
         let (Some(number), Some(way)) = (answer.proposal, elicit::way(write.elicitation, context)) else {
             return Ok(answer);
         };
-        let Asked { tool, arguments, who } = asked;
+        let QuestionableCall { tool, arguments, who } = asked;
         let get = move |view: &mut View<'_>| proposal::get(view, number);
         let Ok(found) = self.seat.ask(who.clone(), get).await else { return Ok(answer) };
-        // A question that was answered is not put again.
+        // A question is asked only once.
         if found.client.is_some() {
             return Ok(answer);
         }
@@ -152,7 +151,7 @@ impl Server {
         }
     }
 
-    /// Notes what the person is said to have said, and says in the answer how the proposal stands then.
+    /// Records the user's reply to the elicitation, and reports the proposal's new state.
     async fn note_answer(&self, mut answer: Answer, number: i64, accepted: bool, who: &Who) -> Answer {
         let note = move |view: &mut View<'_>| proposal::answered(view, number, accepted);
         let said = match self.seat.ask(who.clone(), note).await {
@@ -177,8 +176,8 @@ impl Server {
         answer
     }
 
-    /// The brief or the boot, within its time limit; without it the session starts all the same (B3). The person has agents
-    /// given it, whether or not they may ask for it by themselves.
+    /// Returns the brief or the startup context within its time limit; without it, the session starts anyway. The user's settings
+    /// give it to agents, whether or not they may ask for it themselves.
     async fn start(&self, mut who: Who, start: &Start) -> String {
         who.caller.actor = Actor::Person;
         let limit = Duration::from_millis(self.home.settings().brief.time_limit_ms);
@@ -207,8 +206,8 @@ impl Server {
         self.home.settings().boot.inject == Inject::Boot
     }
 
-    /// What is there to start a session with, by the names of resources and prompts. A boot without files of
-    /// the workspace would be the brief once more.
+    /// Returns the contexts for the start of a session, as resources and prompts. A startup context without workspace files would
+    /// be the brief again.
     async fn starts(&self, who: &Who) -> Vec<&'static Start> {
         let files = self.gives_files()
             && self.seat.ask(who.clone(), |view| Ok(has_workspace(view))).await.unwrap_or(false);
@@ -216,7 +215,7 @@ impl Server {
         [&BRIEF, &BOOT].into_iter().filter(given).collect()
     }
 
-    /// What a session starts with, by the name or the address that a client has for it.
+    /// Returns the context with this name or URI.
     fn named_start(&self, name: &str) -> Option<&'static Start> {
         let known = [(&BRIEF, self.gives_brief()), (&BOOT, self.gives_files())];
         known
@@ -274,7 +273,7 @@ impl ServerHandler for Server {
         };
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
         let who = self.seat.who(&context)?;
-        // The second call of a question: its answer is about the proposal that the first made.
+        // The second call of a question is about the proposal that the first made.
         let state = request.request_state.as_deref();
         let asked =
             state.and_then(|state| self.states.number(state, &who.caller.session, &request.name, &arguments));
@@ -290,7 +289,7 @@ impl ServerHandler for Server {
             }
             None => match self.call(&who, tool, arguments.clone()).await {
                 Ok(answer) => {
-                    let asked = Asked { tool: &request.name, arguments: &arguments, who: &who };
+                    let asked = QuestionableCall { tool: &request.name, arguments: &arguments, who: &who };
                     match self.put_to_person(answer, asked, &context).await {
                         Ok(answer) => Ok(answer),
                         Err(required) => return Ok((*required).into()),
@@ -305,7 +304,7 @@ impl ServerHandler for Server {
                 result.structured_content = Some(answer.data);
                 result
             }
-            // To clients of another memory, as that would say it.
+            // Clients of a compatibility API get the error in that API's form.
             Err(error) if tool.compat.is_some() => {
                 CallToolResult::error(vec![ContentBlock::text(error.to_string())])
             }
@@ -415,10 +414,10 @@ impl ServerHandler for Server {
     }
 }
 
-/// What the server tells an agent about using it (B4), with this profile's budget.
+/// Returns the server's instructions for the agent, with this profile's budget.
 fn instructions(settings: &nacre::Settings) -> String {
     let offered = |name: &str| settings.tools.offer.iter().any(|tool| tool == name);
-    // A paragraph about a tool that is not offered would only confuse.
+    // A paragraph about a tool that is not offered would confuse the model.
     let fits = |paragraph: &&str| {
         let named = TOOLS.iter().map(|tool| tool.name).filter(|name| paragraph.contains(name));
         named.clone().next().is_none() || named.clone().any(offered)

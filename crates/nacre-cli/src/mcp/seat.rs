@@ -1,5 +1,5 @@
-//! Who calls, and on which group handle: the one thing that standard input and HTTP do not have in common. At the other end
-//! of a pipe is one client with one group; over HTTP every request says by its token who it is from.
+//! The caller of a request and its group handle, the only difference between standard input and HTTP. A pipe has one client with
+//! one group; over HTTP the token of every request identifies the caller.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,9 +14,9 @@ use crate::groups::pool::{Pool, blocking};
 use crate::groups::watch::Watch;
 use crate::groups::who::{Principal, Who};
 
-/// The keys of `_meta` in which a client may say which conversation a call belongs to: our own, Codex's.
+/// The keys of `_meta` in which a client may name the conversation of a call: our own, Codex's.
 const SESSION_KEYS: &[&str] = &["nacre/session", "sessionId"];
-/// The header by which a client of before 2026-07-28 names its connection.
+/// The header in which a client before 2026-07-28 names its connection.
 const CONNECTION: &str = "mcp-session-id";
 
 /// Where calls come from and go to.
@@ -29,7 +29,7 @@ pub enum Seat {
 }
 
 impl Seat {
-    /// Finds out who a request is from.
+    /// Identifies the caller of a request.
     pub fn who(&self, context: &RequestContext<RoleServer>) -> Result<Who, ErrorData> {
         let meta = serde_json::to_value(&context.meta).unwrap_or_default();
         let told: Option<SessionId> = SESSION_KEYS.iter().find_map(|key| meta[*key].as_str()?.parse().ok());
@@ -43,7 +43,7 @@ impl Seat {
                 let (mut caller, group) = principal.caller(&parts.headers, pool.now()).map_err(|error| {
                     ErrorData::invalid_params(error.to_string(), Some(json!({ "code": error.code() })))
                 })?;
-                // Whoever gave it the token: what calls tools over MCP is a model, and only a person approves.
+                // Even with a person's token: the caller over MCP is a model, and only a person approves.
                 caller.actor = Actor::Agent;
                 let connection = parts.headers.get(CONNECTION).and_then(|id| id.to_str().ok()?.parse().ok());
                 if let Some(connection) = connection.filter(|_| !Principal::names_session(&parts.headers)) {
@@ -58,7 +58,7 @@ impl Seat {
         Ok(who)
     }
 
-    /// Does something with the group on a blocking thread.
+    /// Runs work on the group on a blocking thread.
     pub async fn ask<T: Send + 'static>(
         &self,
         who: Who,
@@ -79,10 +79,9 @@ pub struct Own {
     caller: Caller,
     /// A fixed time, in tests.
     clock: Option<Time>,
-    /// Opened by the first call: a store that is down is the answer to a call, not a server that does not
-    /// start.
+    /// Opened by the first call: a store that is down is an error of that call and does not stop the server from starting.
     group: Arc<Mutex<Option<(Group, Watch)>>>,
-    /// Set once what is done behind the calls has begun.
+    /// Set once the background work has started.
     behind: Arc<Mutex<Option<Behind>>>,
 }
 
@@ -92,22 +91,22 @@ impl Own {
         Own { home, name, caller, clock, group: Arc::default(), behind: Arc::default() }
     }
 
-    /// Begins with what is done behind the calls. Without a provider that is after the first call opened the
-    /// group: it is the one to hear what is wrong with it.
+    /// Starts the background work. Without a provider this happens after the first call has opened the group, so that the call
+    /// gets the error if that fails.
     pub fn begin_behind(&self) {
         lock(&self.behind).get_or_insert_with(|| Behind::begin(&self.home, &self.name, self.clock));
     }
 
-    /// Ends what is done behind the calls and closes the group.
+    /// Ends the background work and closes the group.
     pub fn end(self, now: Time) {
         if let Some(behind) = lock(&self.behind).take() {
             behind.end();
         }
-        // What was recalled since the last write is remembered; that it can't be is no reason to fail.
+        // Notes what was recalled since the last write. A failure to do so is ignored.
         if let Some((group, _)) = &mut *lock(&self.group) {
             let _ = group.enter(&Caller::nacre(now)).and_then(|mut view| view.settle());
         }
-        // One after the other: of two that close a database at once neither may be the last.
+        // One after the other: if two close a database at once, neither may notice that it is the last.
         drop(lock(&self.group).take());
     }
 
@@ -120,7 +119,7 @@ impl Own {
         let now = self.clock.unwrap_or_else(now);
         let caller = Caller { now, ..who.caller };
         let call = move || {
-            // A call that panicked may have left the handle half changed: a new one is opened.
+            // A call that panicked may have left the handle in an inconsistent state: a new one is opened.
             let mut group = group.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
                 group.clear_poison();
                 let mut held = poisoned.into_inner();

@@ -1,8 +1,7 @@
 //! JSON-RPC lines over standard input and output, with an answer to every line that can't be read.
 //!
-//! rmcp's own transport passes over bytes that are not JSON in silence, so that a client waits for ever. This
-//! one checks size, depth and encoding with the library's parser and says what was wrong. It also lets calls
-//! under way finish when the input ends.
+//! rmcp's own transport silently skips bytes that are not JSON, so that a client waits forever. This one checks size, depth and
+//! encoding with the library's parser and reports what is wrong. It also lets running calls finish when the input ends.
 
 use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
@@ -17,10 +16,10 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{Receiver, channel};
 
-/// How long calls under way may take once the input has ended.
+/// How long running calls may take after the input has ended.
 const GRACE: Duration = Duration::from_secs(30);
 /// Lines read ahead of the one being answered.
-const AHEAD: usize = 64;
+const MAX_LINES_AHEAD: usize = 64;
 /// A request and the envelope around it.
 const MAX_LINE: usize = nacre::call::MAX_REQUEST;
 
@@ -37,7 +36,7 @@ struct UnderWay {
 
 impl Stdio {
     pub fn new() -> io::Result<Stdio> {
-        let (send, lines) = channel(AHEAD);
+        let (send, lines) = channel(MAX_LINES_AHEAD);
         // A thread of its own: reading standard input can't be interrupted, and the process ends without
         // waiting for it.
         std::thread::Builder::new().name("stdin".into()).spawn(move || {
@@ -52,8 +51,7 @@ impl Stdio {
     }
 }
 
-/// Reads a line. One that is too long is given cut, one byte over the limit, and the rest of it is passed
-/// over.
+/// Reads a line. A line that is too long is cut one byte over the limit, and the rest of it is skipped.
 fn read_line(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     if input.by_ref().take(MAX_LINE as u64 + 1).read_until(b'\n', &mut line)? == 0 {
@@ -106,7 +104,7 @@ impl Transport<RoleServer> for Stdio {
                     }
                     return Some(message);
                 }
-                // Nobody waits for the answer to a notification.
+                // A notification gets no answer.
                 Err(None) => {}
                 Err(Some(answer)) => write_line(&answer).ok()?,
             }
@@ -118,14 +116,14 @@ impl Transport<RoleServer> for Stdio {
     }
 }
 
-/// Reads a message, or makes the error that answers it.
+/// Parses a message, or returns the error that answers it.
 fn read(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Option<Value>> {
     let error = |id: &Value, code: i32, message: String| {
         Some(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }))
     };
     let value =
         nacre::call::parse(line).map_err(|problem| error(&Value::Null, -32700, problem.to_string()))?;
-    // What is no object is no notification either: whoever sent it waits.
+    // Only an object can be a notification. The sender of anything else waits for an answer.
     let id = if value.is_object() { value.get("id").cloned() } else { Some(Value::Null) };
     serde_json::from_value(value)
         .map_err(|_| id.and_then(|id| error(&id, -32600, "this is not a JSON-RPC request".into())))

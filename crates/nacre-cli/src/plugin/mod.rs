@@ -1,10 +1,8 @@
-//! Plugins (B5): programs that the person named in the home's settings, asked for lines before a message or
-//! for the brief.
+//! Plugins: programs in the home's settings that add lines to the turn context or make the brief.
 //!
-//! A plugin is asked in a thread and answered for in another, which waits as long as the plugin may take and
-//! then ends it with all that it started. It is started when it is first asked, and kept for the next
-//! question of the same process. What goes wrong leaves it out and is said; after three times in a row it is
-//! not asked again.
+//! One thread talks to a plugin; another waits for the answer up to the time limit, then kills the plugin with everything it
+//! started. A plugin is started with its first request, and kept for the next requests of the same process. If it fails, its
+//! contribution is left out and the reason is reported; after three failures in a row it is not asked again.
 
 mod process;
 mod talk;
@@ -27,10 +25,10 @@ use process::{Process, lock};
 pub use talk::About;
 use talk::{Question, Running, Trouble};
 
-/// After so many failures in a row it is not asked again by this process.
+/// After this many failures in a row, this process does not ask a plugin again.
 const MOST_FAILURES: u32 = 3;
-/// How long one may take to end when it is told to.
-const MOMENT: Duration = Duration::from_millis(100);
+/// How long a plugin may take to end when it is told to.
+const END_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The enabled plugins of a home.
 pub struct Plugins {
@@ -47,24 +45,24 @@ pub struct Plugin {
 
 #[derive(Default)]
 struct State {
-    /// It runs and waits for the next question.
+    /// It runs and waits for the next request.
     running: Option<Running>,
     failures: u32,
 }
 
-/// A plugin that was asked.
-pub struct Asked {
+/// A request to a plugin.
+pub struct PluginRequest {
     pub plugin: Arc<Plugin>,
     begun: Instant,
     until: Instant,
-    /// Its answer to come, or why it could not be asked.
+    /// The pending answer, or the reason why it could not be asked.
     to_come: Result<(Arc<Process>, Receiver<Heard>), String>,
     answered: Cell<bool>,
 }
 
 type Heard = (Running, Result<Vec<PluginLine>, Trouble>);
 
-/// What a plugin answered: who it is, and its lines.
+/// A plugin's answer: its introduction and its lines.
 pub struct Answered {
     pub about: About,
     pub said: Vec<PluginLine>,
@@ -72,7 +70,7 @@ pub struct Answered {
 }
 
 impl Plugins {
-    /// Takes the plugins from a home's settings. Nothing is started before it is asked.
+    /// Reads the plugins from a home's settings. None is started yet.
     pub fn new(home: &Home) -> Plugins {
         let enabled = home.settings().plugins.iter().filter(|(_, settings)| settings.enabled);
         let all = enabled.map(|(name, settings)| {
@@ -82,10 +80,10 @@ impl Plugins {
         Plugins { all: all.collect() }
     }
 
-    /// Has the plugin that claims it make the brief of a home.
+    /// Lets the plugin that claims it make the brief of a home.
     pub fn make_briefs(&self, home: Home, group: &GroupName) -> Home {
         let Some(plugin) = self.at(Hook::MemoryBrief).next().cloned() else { return home };
-        // Where it is late, our own has still to be made in time.
+        // If it is late, our own brief still has to be ready in time.
         let most = Duration::from_millis(home.settings().brief.time_limit_ms / 2);
         let (name, settings, group) = (plugin.name.clone(), home.settings().clone(), group.clone());
         let make = move |session: &SessionId| {
@@ -99,14 +97,14 @@ impl Plugins {
         home.with_brief_plugin(BriefPlugin { name, make: Arc::new(make) })
     }
 
-    /// Asks all that may speak before a message, and returns at once.
+    /// Sends a request to all plugins for the turn context, and returns at once.
     pub fn ask_turn(
         &self,
         group: &GroupName,
         session: &SessionId,
         message: &str,
         limit: Duration,
-    ) -> Vec<Asked> {
+    ) -> Vec<PluginRequest> {
         let heard = turn::heard(message);
         let ask = |plugin: &Arc<Plugin>| {
             plugin.ask(Some(turn_question(plugin, group, session, &heard)), plugin.limit().min(limit))
@@ -122,9 +120,9 @@ impl Plugins {
         self.all.iter().find(|plugin| plugin.name == name)
     }
 
-    /// Ends those that run: kindly, all of them within a moment.
+    /// Ends the running plugins: it tells them to, and kills them after a moment.
     pub fn end(&self, moment: Duration) {
-        let until = Instant::now() + moment.min(MOMENT);
+        let until = Instant::now() + moment.min(END_TIMEOUT);
         let running: Vec<_> =
             self.all.iter().filter_map(|plugin| lock(&plugin.state).running.take()).collect();
         let ending = running.into_iter().map(|running| {
@@ -136,13 +134,13 @@ impl Plugins {
 
 impl Drop for Plugins {
     fn drop(&mut self) {
-        self.end(MOMENT);
+        self.end(END_TIMEOUT);
     }
 }
 
-/// Has a turn take the answers of those that were asked.
-pub fn with_answers<T>(asked: &[Asked], turn: impl FnOnce(&[turn::Plugin<'_>]) -> T) -> T {
-    let take = |asked: &Asked| asked.answer().map(|answered| answered.said);
+/// Runs a turn with the answers of the plugins.
+pub fn with_answers<T>(asked: &[PluginRequest], turn: impl FnOnce(&[turn::Plugin<'_>]) -> T) -> T {
+    let take = |asked: &PluginRequest| asked.answer().map(|answered| answered.said);
     let answers: Vec<_> = asked.iter().map(|asked| move || take(asked)).collect();
     let plugins = asked.iter().zip(&answers).map(|(asked, answer)| {
         let (name, tokens) = (asked.plugin.name.clone(), asked.plugin.settings.tokens);
@@ -151,14 +149,14 @@ pub fn with_answers<T>(asked: &[Asked], turn: impl FnOnce(&[turn::Plugin<'_>]) -
     turn(&plugins.collect::<Vec<_>>())
 }
 
-/// Says that a plugin should have made a brief.
+/// Reports that a plugin failed to make the brief.
 pub fn note_brief(plugin: Option<&MadeBy>) {
     if let Some(MadeBy { name, problem: Some(problem) }) = plugin {
         render::note(&format!("left out: plugin {name}: {problem}"));
     }
 }
 
-/// What a plugin is told of a turn.
+/// The request about a turn.
 pub fn turn_question(plugin: &Plugin, group: &GroupName, session: &SessionId, heard: &str) -> Question {
     let told = json!({
         "group": group,
@@ -170,14 +168,14 @@ pub fn turn_question(plugin: &Plugin, group: &GroupName, session: &SessionId, he
     Question { hook: Hook::Turn, told }
 }
 
-/// What a plugin is told when it has to make the brief.
+/// The request to make the brief.
 pub fn brief_question(settings: &nacre::Settings, group: &GroupName, session: &SessionId) -> Question {
     let most = settings.brief.max_chars / 4;
     let told = json!({ "group": group, "session": session, "folder": folder(), "budget_tokens": most });
     Question { hook: Hook::MemoryBrief, told }
 }
 
-/// The folder that is worked in.
+/// Returns the current folder.
 fn folder() -> Option<String> {
     std::env::current_dir().ok()?.into_os_string().into_string().ok()
 }
@@ -187,24 +185,30 @@ impl Plugin {
         Duration::from_millis(self.settings.time_limit_ms)
     }
 
-    /// Asks it, and returns at once: starts it where it does not run, and hands the conversation to a thread.
-    /// Without a question it only introduces itself.
-    pub fn ask(self: &Arc<Plugin>, question: Option<Question>, limit: Duration) -> Asked {
+    /// Sends a request and returns at once: starts the plugin if it does not run, and hands the conversation to a thread. Without
+    /// a request it only introduces itself.
+    pub fn ask(self: &Arc<Plugin>, question: Option<Question>, limit: Duration) -> PluginRequest {
         let begun = Instant::now();
         let to_come = self.running().map(|mut running| {
             let process = running.process.clone();
             let (send, receive) = channel();
             std::thread::spawn(move || {
                 let heard = running.converse(question);
-                // That nobody waits any more is seen to by whoever waited.
+                // If nobody waits any more, the thread that waited has handled it.
                 let _ = send.send((running, heard));
             });
             (process, receive)
         });
-        Asked { plugin: self.clone(), begun, until: begun + limit, to_come, answered: Cell::new(false) }
+        PluginRequest {
+            plugin: self.clone(),
+            begun,
+            until: begun + limit,
+            to_come,
+            answered: Cell::new(false),
+        }
     }
 
-    /// The process that runs, or a new one.
+    /// Returns the running process, or starts one.
     fn running(&self) -> Result<Running, String> {
         let mut state = lock(&self.state);
         if state.failures >= MOST_FAILURES {
@@ -227,8 +231,8 @@ impl Plugin {
     }
 }
 
-impl Asked {
-    /// Waits for the answer, as long as it may take.
+impl PluginRequest {
+    /// Waits for the answer up to the time limit.
     pub fn answer(&self) -> Result<Answered, String> {
         let (process, to_come) = self.to_come.as_ref().map_err(Clone::clone)?;
         self.answered.set(true);
@@ -242,7 +246,7 @@ impl Asked {
                 return Ok(Answered { about, said, took });
             }
             Ok((running, Err(trouble))) => {
-                // What it wrote is kept; the pipes are closed behind it.
+                // Its output is kept; the pipes are closed.
                 let status = process.end();
                 drop(running);
                 let what = match (trouble, status.and_then(|status| status.code())) {
@@ -269,30 +273,30 @@ impl Asked {
         Err(problem)
     }
 
-    /// The last of what it wrote to its standard error.
+    /// Returns the end of its standard error.
     pub fn errors(&self) -> String {
         self.to_come.as_ref().map(|(process, _)| process.errors()).unwrap_or_default()
     }
 }
 
-impl Drop for Asked {
+impl Drop for PluginRequest {
     fn drop(&mut self) {
-        // Nobody wants to know any more, and nobody else has it end.
+        // Nobody waits for the answer, and nothing else would end the process.
         if let (Ok((process, _)), false) = (&self.to_come, self.answered.get()) {
             process.end();
         }
     }
 }
 
-/// Why a program is not started that stands in the settings: somebody else could have put it there.
+/// Returns the reason not to start a program from the settings: another user could have put it there.
 #[cfg(unix)]
 fn distrust(home: &Path, command: &[String]) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
     let me = rustix::process::geteuid().as_raw();
-    // Scripts stand among the arguments.
+    // The arguments may name scripts.
     let named = command.iter().map(|part| home.join(part));
     [home.to_owned(), home.join(SETTINGS_FILE)].into_iter().chain(named).find_map(|path| {
-        // What is not there is said when it is needed.
+        // A missing file is reported when it is needed.
         let about = path.metadata().ok()?;
         let others = !matches!(about.uid(), owner if owner == me || owner == 0) || about.mode() & 0o002 != 0;
         others.then(|| format!("is not trusted: `{}` can be changed by others", path.display()))

@@ -1,5 +1,5 @@
-//! A plugin's process: started in a group of its own, ended with all that it started, its errors kept for a
-//! message.
+//! A plugin's process: started in a process group of its own, killed with everything it started. The end of its standard error is
+//! kept for a message.
 
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
@@ -8,27 +8,25 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// How much of what it writes to its standard error is kept.
-const KEPT: usize = 2048;
-/// How often it is looked at while it ends.
-const GLANCE: Duration = Duration::from_millis(2);
-/// How long its last words are waited for once it is gone.
+/// How much of its standard error is kept, in bytes.
+const STDERR_BYTES: usize = 2048;
+/// How often it is polled while it ends.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+/// How long to wait for the rest of its output after it has ended.
 const LAST_WORDS: Duration = Duration::from_millis(10);
 
-/// Every process that was started and may still run, so that all can be ended in a hurry.
+/// Every process that was started and may still run, so that all can be killed at once.
 static STARTED: Mutex<Vec<Weak<Process>>> = Mutex::new(Vec::new());
 
-/// A process that one thread talks to and another may end.
+/// A process that one thread talks to and another may kill.
 pub struct Process {
-    /// Gone once it was waited for. Its group is always killed before that: until then nothing else has its
-    /// number.
+    /// `None` once it was waited for. Its group is always killed before that, because until then no other process has its id.
     child: Mutex<Option<Child>>,
     errors: Arc<Mutex<Vec<u8>>>,
     silent: Mutex<Receiver<()>>,
 }
 
-/// Starts a program. A path is taken from the home, and the program runs there: never from or in the folder
-/// that somebody happens to work in.
+/// Starts a program. A relative path is resolved in the home, and the program runs there, never in the current folder.
 pub fn start(
     command: &[String],
     home: &Path,
@@ -47,13 +45,13 @@ pub fn start(
     let (end, silent) = channel();
     let kept = errors.clone();
     std::thread::spawn(move || {
-        let mut buffer = [0; KEPT];
+        let mut buffer = [0; STDERR_BYTES];
         while let Some(count) =
             stderr.as_mut().and_then(|stderr| stderr.read(&mut buffer).ok()).filter(|n| *n > 0)
         {
             let mut kept = lock(&kept);
             kept.extend_from_slice(&buffer[..count]);
-            let excess = kept.len().saturating_sub(KEPT);
+            let excess = kept.len().saturating_sub(STDERR_BYTES);
             kept.drain(..excess);
         }
         drop(end);
@@ -65,7 +63,7 @@ pub fn start(
     Ok((process, input.expect("piped"), BufReader::new(output.expect("piped"))))
 }
 
-/// Ends everything that was started, at once.
+/// Kills every process that was started.
 pub fn end_all() {
     let started: Vec<_> = lock(&STARTED).drain(..).collect();
     for process in started.iter().filter_map(Weak::upgrade) {
@@ -74,7 +72,7 @@ pub fn end_all() {
 }
 
 impl Process {
-    /// Ends it with all that it started. Returns how it ended, where that was not known before.
+    /// Kills it with everything it started. Returns its exit status, if that was not known before.
     pub fn end(&self) -> Option<ExitStatus> {
         let mut child = lock(&self.child).take()?;
         kill_group(&child);
@@ -82,18 +80,18 @@ impl Process {
         child.wait().ok()
     }
 
-    /// Tells it to end, gives it a moment, and ends it.
+    /// Tells it to end, waits a moment, and kills it.
     pub fn end_kindly(&self, mut input: ChildStdin, goodbye: String, moment: Duration) {
         let until = Instant::now() + moment;
-        // It may not read, and then this ends with it.
+        // If it does not read, this thread ends with it.
         std::thread::spawn(move || input.write_all(goodbye.as_bytes()));
         while Instant::now() < until && !self.is_over() {
-            std::thread::sleep(GLANCE);
+            std::thread::sleep(POLL_INTERVAL);
         }
         self.end();
     }
 
-    /// Whether it is over, without waiting for it.
+    /// Tells whether it has ended, without waiting.
     fn is_over(&self) -> bool {
         #[cfg(unix)]
         {
@@ -107,7 +105,7 @@ impl Process {
         lock(&self.child).as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)))
     }
 
-    /// The last of what it wrote to its standard error.
+    /// Returns the end of its standard error.
     pub fn errors(&self) -> String {
         let _ = lock(&self.silent).recv_timeout(LAST_WORDS);
         String::from_utf8_lossy(&lock(&self.errors)).trim().to_owned()

@@ -1,5 +1,4 @@
-//! What is said to a plugin and heard from it: one JSON object a line (docs/plugins.md). Nothing it says is
-//! believed unchecked.
+//! The protocol with a plugin: one JSON object per line (docs/plugins.md). Everything a plugin sends is checked.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{ChildStdin, ChildStdout};
@@ -15,31 +14,31 @@ use super::process::Process;
 
 /// The version of the protocol.
 pub const PROTOCOL: u64 = 1;
-/// The most bytes of one line.
-const LONGEST: usize = 64 << 10;
+/// The longest line, in bytes.
+const MAX_LINE_BYTES: usize = 64 << 10;
 
-/// A process that runs, and the conversation with it.
+/// A running process, and the connection to it.
 pub struct Running {
     pub process: Arc<Process>,
     pub input: ChildStdin,
     pub output: BufReader<ChildStdout>,
-    /// What it said about itself when it was started.
+    /// Its introduction at the start.
     pub about: Option<About>,
     pub asked: u64,
 }
 
-/// What a plugin says about itself.
+/// A plugin's introduction.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct About {
     protocol: u64,
     pub name: String,
     pub version: String,
-    /// Where it wants to speak. Hooks that are not known here are those of another version.
+    /// The hooks it claims. Unknown ones belong to another version.
     hooks: Vec<String>,
 }
 
 impl About {
-    /// Whether it claims a hook.
+    /// Tells whether it claims a hook.
     pub fn claims(&self, hook: Hook) -> bool {
         self.hooks().any(|claimed| claimed == hook)
     }
@@ -49,11 +48,11 @@ impl About {
     }
 }
 
-/// What a plugin is asked.
+/// A request.
 #[derive(Clone, Debug)]
 pub struct Question {
     pub hook: Hook,
-    /// What it is told: session, message and the like.
+    /// Its parameters: session, message and so on.
     pub told: Value,
 }
 
@@ -62,17 +61,16 @@ struct Answer {
     lines: Vec<PluginLine>,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 pub enum Trouble {
     /// It closed its output.
     Gone,
-    /// It said something that is no answer.
+    /// It sent something that is not an answer.
     Nonsense(String),
 }
 
 impl Running {
-    /// Has it introduce itself, where it has not yet, and asks it where there is something to ask and it
-    /// claims that hook.
+    /// Lets it introduce itself if it has not yet, and sends the request if there is one and it claims that hook.
     pub fn converse(&mut self, question: Option<Question>) -> Result<Vec<PluginLine>, Trouble> {
         if self.about.is_none() {
             let about: About =
@@ -97,7 +95,7 @@ impl Running {
         self.asked += 1;
         told["id"] = id.into();
         told["hook"] = hook.into();
-        // One that does not read may answer all the same.
+        // A plugin that does not read may still answer.
         let _ = self.input.write_all(format!("{told}\n").as_bytes());
         let line = self.line()?;
         let nonsense =
@@ -114,21 +112,21 @@ impl Running {
         serde_json::from_value(answer).map_err(|problem| nonsense(format!("something else: {problem}")))
     }
 
-    /// The next line it says.
+    /// Reads its next line.
     fn line(&mut self) -> Result<Vec<u8>, Trouble> {
         let mut line = Vec::new();
-        let most = LONGEST as u64 + 1;
+        let most = MAX_LINE_BYTES as u64 + 1;
         let read = self.output.by_ref().take(most).read_until(b'\n', &mut line);
         match (read, line.last()) {
             (Ok(_), Some(b'\n')) => Ok(line),
-            (Ok(_), Some(_)) if line.len() > LONGEST => {
-                Err(Trouble::Nonsense(format!("said more than {LONGEST} bytes in one line")))
+            (Ok(_), Some(_)) if line.len() > MAX_LINE_BYTES => {
+                Err(Trouble::Nonsense(format!("said more than {MAX_LINE_BYTES} bytes in one line")))
             }
             _ => Err(Trouble::Gone),
         }
     }
 
-    /// Ends it: kindly, within a moment.
+    /// Ends it: tells it to, and kills it after a moment.
     pub fn end(self, moment: std::time::Duration) {
         let goodbye = format!("{}\n", json!({ "id": self.asked, "hook": "shutdown" }));
         self.process.end_kindly(self.input, goodbye, moment);

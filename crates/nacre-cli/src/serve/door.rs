@@ -1,7 +1,7 @@
-//! The door: who is let in, from where, as whom.
+//! Access control: host, origin and token of every request.
 //!
-//! A page of another site that a person visits can make their browser send requests here: so a host must be one of ours
-//! (DNS rebinding), an origin too (cross-site requests), and a cookie alone is never enough to change something.
+//! A page of another site can make the user's browser send requests here. So the host must be one of ours (DNS rebinding), the
+//! origin too (cross-site requests), and a cookie alone is never enough to change something.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,8 +19,7 @@ use crate::groups::who::Principal;
 /// A header that no form of another site can set.
 pub const OURS: &str = "x-nacre";
 
-/// Lets in what comes from this machine's own pages and programs, within its time, and says what browsers must not do with
-/// the answer.
+/// Accepts requests from this machine's own pages and programs, limits their time, and adds security headers to the answer.
 pub async fn guard(Extract(state): Extract<Arc<State>>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let path = request.uri().path().to_owned();
@@ -55,7 +54,7 @@ fn harden(mut answer: Response) -> Response {
     answer
 }
 
-/// Finds out who a request is from, and turns away whom nobody knows.
+/// Identifies the sender of a request, and rejects unknown ones.
 pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Request, next: Next) -> Response {
     match known(&state, request.method(), request.headers()) {
         Ok(principal) => {
@@ -71,7 +70,7 @@ pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Requ
     }
 }
 
-/// Whose a token is.
+/// Returns the principal of a token.
 pub fn known_by(state: &State, secret: &str) -> Result<Principal, &'static str> {
     if state.logins.is_key(secret) {
         return Ok(Principal::OWNER);
@@ -82,10 +81,10 @@ pub fn known_by(state: &State, secret: &str) -> Result<Principal, &'static str> 
     Ok(Principal { token: Some(token.name), group, role, visibility, person, untrusted, page: false })
 }
 
-/// The secret that a request proves itself by, and whether that is by the page's cookie.
+/// Returns the secret of a request, and whether it is in the dashboard's cookie.
 pub fn proof(state: &State, headers: &HeaderMap) -> Result<(String, bool), &'static str> {
     if let Some(given) = headers.get(AUTHORIZATION) {
-        // The word may be written in any case (RFC 9110).
+        // The scheme is case-insensitive (RFC 9110).
         let given = given.to_str().ok().and_then(|text| text.split_once(' '));
         let secret = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         return Ok((secret.ok_or("this is no bearer token")?.1.trim().to_owned(), false));
@@ -96,7 +95,7 @@ pub fn proof(state: &State, headers: &HeaderMap) -> Result<(String, bool), &'sta
     Ok((secret.ok_or("this page was opened before the server last started")?, true))
 }
 
-/// Whose a request is.
+/// Returns the principal of a request.
 pub fn known(state: &State, method: &Method, headers: &HeaderMap) -> Result<Principal, &'static str> {
     let (secret, page) = proof(state, headers)?;
     if page && method != Method::GET && !headers.contains_key(OURS) {

@@ -1,4 +1,4 @@
-//! What happens, as it happens (A5): server-sent events of all processes of this home, as the telemetry file has them.
+//! Server-sent events of all processes of this home, from the telemetry file.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub async fn follow(
                     event = told.recv() => event,
                     _ = ended.changed() => return None,
                 };
-                // Who is no longer let in hears no more.
+                // A revoked token gets no more events.
                 if known(&state, &Method::GET, &headers).is_err() {
                     return None;
                 }
@@ -61,7 +61,7 @@ pub async fn follow(
     answer
 }
 
-/// An event as its follower may see it: where others read along, without names and words.
+/// Returns an event as its follower may see it: in a shared session, without names and texts.
 fn shown(event: &Value, visibility: Visibility) -> Event {
     let name = event["event"].as_str().unwrap_or("memory:read").to_owned();
     let data = match visibility {

@@ -1,4 +1,4 @@
-//! Which hosts and origins are this server's own.
+//! The hosts and origins of this server.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::http::HeaderName;
 use axum::http::header::{HOST, HeaderMap, ORIGIN};
 
-/// Which hosts and origins are ours.
+/// The hosts and origins of this server.
 pub struct Hosts {
     hosts: Vec<String>,
     scheme: &'static str,
@@ -22,7 +22,7 @@ impl Hosts {
             .map(|name| format!("{name}:{port}"))
             .chain([address.to_string()])
             .collect();
-        // The port that the scheme implies is left out by browsers.
+        // Browsers omit the default port of the scheme.
         if (scheme, port) == ("http", 80) || (scheme, port) == ("https", 443) {
             hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(String::from));
         }
@@ -39,7 +39,7 @@ impl Hosts {
         self.hosts.contains(&host)
     }
 
-    /// Says why a request is not let in, by its host and origin.
+    /// Returns the reason to reject a request by its host and origin.
     pub fn problem(&self, headers: &HeaderMap) -> Option<&'static str> {
         let one = |name: HeaderName| {
             let mut values = headers.get_all(name).iter();

@@ -1,5 +1,4 @@
-//! The way in for the page: a link that works once, and a cookie that only this server's pages send. Neither outlives the
-//! server.
+//! Sign-in to the dashboard: a link that works once, and a cookie that only this server's pages send. Neither outlives the server.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use super::token::secret;
 
-/// How long a link works, and how many pages may be in at once.
-const LINK: Duration = Duration::from_secs(120);
-const MOST: usize = 64;
+/// How long a link works, and how many browsers can be signed in at once.
+const LINK_LIFETIME: Duration = Duration::from_secs(120);
+const MAX_PAGES: usize = 64;
 
 pub struct Logins {
-    /// What the person's own processes prove themselves by: it stands in a file that only they can read.
+    /// The secret of the user's own processes: it is in a file that only they can read.
     key: blake3::Hash,
     shown: String,
-    /// When a link was made, and by which secret: a page may what that may, as long as it may.
+    /// When a link was created, and with which secret: a page has the rights of that secret, until it is revoked.
     links: Mutex<HashMap<blake3::Hash, (Instant, String)>>,
     pages: Mutex<Vec<(blake3::Hash, String)>>,
 }
@@ -39,33 +38,33 @@ impl Logins {
         blake3::hash(given.as_bytes()) == self.key
     }
 
-    /// The secret by which a page was let in.
+    /// Returns the secret with which a page was signed in.
     pub fn secret(&self, cookie: &str) -> Option<String> {
         let given = blake3::hash(cookie.as_bytes());
         lock(&self.pages).iter().find(|(page, _)| *page == given).map(|(_, secret)| secret.clone())
     }
 
-    /// Makes a link for whoever proved themselves by this secret.
+    /// Creates a link with the rights of this secret.
     pub fn link(&self, by: String) -> Option<String> {
         let code = secret().ok()?;
         let mut links = lock(&self.links);
-        links.retain(|_, (made, _)| made.elapsed() < LINK);
-        if links.len() >= MOST {
+        links.retain(|_, (made, _)| made.elapsed() < LINK_LIFETIME);
+        if links.len() >= MAX_PAGES {
             return None;
         }
         links.insert(blake3::hash(code.as_bytes()), (Instant::now(), by));
         Some(code)
     }
 
-    /// Takes a link, which then works no more, and gives a cookie for it.
+    /// Exchanges a link, which then stops working, for a cookie.
     pub fn enter(&self, code: &str) -> Option<String> {
         let (made, by) = lock(&self.links).remove(&blake3::hash(code.as_bytes()))?;
-        if made.elapsed() >= LINK {
+        if made.elapsed() >= LINK_LIFETIME {
             return None;
         }
         let cookie = secret().ok()?;
         let mut pages = lock(&self.pages);
-        if pages.len() >= MOST {
+        if pages.len() >= MAX_PAGES {
             pages.remove(0);
         }
         pages.push((blake3::hash(cookie.as_bytes()), by));

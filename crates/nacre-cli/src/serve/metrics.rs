@@ -1,4 +1,4 @@
-//! Numbers for monitoring, in the text form that most tools read, and the last times of recall for the page.
+//! Metrics in the Prometheus text format, and the latest search times for the dashboard.
 
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 
-/// Upper ends of the buckets of times, in milliseconds.
+/// Upper bounds of the latency buckets, in milliseconds.
 const BUCKETS: [u64; 10] = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 10_000];
-/// How many times of recall are kept.
-const KEPT: usize = 200;
+/// The number of search times that are kept.
+const MAX_SEARCH_TIMES: usize = 200;
 
 pub struct Metrics {
     started: Instant,
-    /// By what was asked for and its status.
+    /// By route and status.
     requests: Mutex<BTreeMap<(&'static str, u16), u64>>,
     times: [AtomicU64; BUCKETS.len() + 1],
     micros: AtomicU64,
@@ -37,7 +37,7 @@ impl Default for Metrics {
 
 impl Metrics {
     pub fn count(&self, path: &str, status: StatusCode, took: Duration) {
-        // Few words: what clients send must not become names here.
+        // A fixed set of names: input of clients must not become labels.
         let what = match path {
             "/mcp" => "mcp",
             path if path.starts_with("/v1/") => "rest",
@@ -55,18 +55,18 @@ impl Metrics {
 
     pub fn recalled(&self, took: Duration) {
         let mut recalls = lock(&self.recalls);
-        if recalls.len() == KEPT {
+        if recalls.len() == MAX_SEARCH_TIMES {
             recalls.pop_front();
         }
         recalls.push_back(took.as_secs_f64() * 1_000.0);
     }
 
-    /// How long the last searches took, in milliseconds.
+    /// Returns the times of the latest searches, in milliseconds.
     pub fn recalls(&self) -> Vec<f64> {
         lock(&self.recalls).iter().copied().collect()
     }
 
-    /// The numbers, in the text form that most tools read.
+    /// Returns the metrics in the Prometheus text format.
     pub fn text(&self) -> String {
         let Metrics { started, requests, times, micros, .. } = self;
         let mut text = String::from(

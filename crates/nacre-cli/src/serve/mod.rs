@@ -1,9 +1,8 @@
-//! `nacre serve`: one process that every client of this machine can use (I3, I4). The table of tools over HTTP, MCP over
-//! streamable HTTP, what happens as it happens, and the page.
+//! `nacre serve`: one process for every client on this machine. The table of tools over HTTP, MCP over streamable HTTP, events, and
+//! the dashboard.
 //!
-//! A request passes, in this order: the limits of the connection (here), the door (`door.rs`: host, origin, token), then
-//! what it asks for. Nothing is reached without a token but the page's own files, the way in for the page, and a word that
-//! the server is alive.
+//! A request passes the limits of the connection (here), then access control (`door.rs`: host, origin, token), then its handler.
+//! Without a token only the dashboard's files, its sign-in and the liveness check can be reached.
 
 pub mod compat;
 mod door;
@@ -59,11 +58,11 @@ use compat::{mem0, memory_tool};
 use state::State;
 
 /// Connections at a time; more wait.
-const CONNECTIONS: usize = 512;
-/// Sessions of MCP at a time: each keeps its memory until it was idle for minutes.
-const SESSIONS: usize = 1_024;
-/// How long calls under way may take when the server stops.
-const GRACE: Duration = Duration::from_secs(10);
+const MAX_CONNECTIONS: usize = 512;
+/// MCP sessions at a time: each uses memory until it has been idle for minutes.
+const MAX_SESSIONS: usize = 1_024;
+/// How long running calls may take when the server stops.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Serves until it is told to stop.
 pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> Result<ExitCode> {
@@ -124,7 +123,7 @@ fn router(state: Arc<State>) -> Router {
         inside = inside.route("/v1/memory-tool", post(memory_tool::answer));
     }
     let inside = inside.route_layer(axum::middleware::from_fn_with_state(state.clone(), door::authenticate));
-    // Its clients say in another header who they are.
+    // Its clients authenticate with another header.
     let known = axum::middleware::from_fn_with_state(state.clone(), mem0::authenticate);
     let mem0 = if is_enabled("mem0") { mem0::routes().route_layer(known) } else { Router::new() };
     Router::new()
@@ -141,17 +140,17 @@ fn router(state: Arc<State>) -> Router {
         .with_state(state)
 }
 
-/// How long the last searches took, in milliseconds.
+/// Returns the times of the latest searches, in milliseconds.
 async fn recalls(Extract(state): Extract<Arc<State>>) -> axum::Json<serde_json::Value> {
     axum::Json(serde_json::json!({ "latency": state.metrics.recalls() }))
 }
 
-/// Numbers for monitoring.
+/// Returns the metrics.
 async fn metrics(Extract(state): Extract<Arc<State>>) -> String {
     state.metrics.text()
 }
 
-/// The table of tools over MCP.
+/// Serves the table of tools over MCP.
 fn mcp(state: &Arc<State>) -> Router<Arc<State>> {
     let server = Server::new(&state.home, Seat::Shared(state.pool.clone()));
     let sessions: Arc<LocalSessionManager> = Arc::default();
@@ -164,7 +163,7 @@ fn mcp(state: &Arc<State>) -> Router<Arc<State>> {
         .route_layer(axum::middleware::from_fn_with_state(sessions, room))
 }
 
-/// Refuses a new session where there are too many. Clients of 2026-07-28 have none.
+/// Refuses a new session if there are too many. Clients of 2026-07-28 have none.
 async fn room(
     Extract(sessions): Extract<Arc<LocalSessionManager>>,
     request: Request,
@@ -173,14 +172,14 @@ async fn room(
     let headers = request.headers();
     let begins = !headers.contains_key("mcp-session-id")
         && headers.get("mcp-protocol-version").is_none_or(|version| version != "2026-07-28");
-    if begins && sessions.sessions.read().await.len() >= SESSIONS {
+    if begins && sessions.sessions.read().await.len() >= MAX_SESSIONS {
         let said = "there are too many sessions; one ends when it was idle for minutes";
         return reply::refuse(StatusCode::SERVICE_UNAVAILABLE, "too_many_sessions", said, None);
     }
     next.run(request).await
 }
 
-/// Hosts and origins are the door's to check, for every path alike.
+/// Accepts every host and origin: access control has checked them for every path.
 fn streamable<S>(
     state: &State,
     sessions: &Arc<LocalSessionManager>,
@@ -220,7 +219,7 @@ async fn bind(context: &Context, args: &Serve) -> Result<TcpListener> {
     })
 }
 
-/// Refuses what would give the memory to whoever reaches this machine.
+/// Refuses options that would expose the memory to everyone on the network.
 fn allow(address: SocketAddr, tokens: &token::Tokens, args: &Serve) -> Result<()> {
     if address.ip().is_loopback() {
         return Ok(());
@@ -259,7 +258,7 @@ fn tls(args: &Serve) -> Result<Option<TlsAcceptor>> {
     Ok(Some(TlsAcceptor::from(Arc::new(config))))
 }
 
-/// Takes connections until the process is told to stop, then lets what is under way end.
+/// Accepts connections until the process is told to stop, then waits for running calls.
 async fn accept(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
@@ -268,7 +267,7 @@ async fn accept(
     state: &Arc<State>,
 ) {
     let graceful = GracefulShutdown::new();
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut stop = std::pin::pin!(told_to_stop());
     loop {
         let permit = tokio::select! {
@@ -278,7 +277,7 @@ async fn accept(
         let stream = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
-                // Too many open files, or a client that went: the next may come.
+                // Too many open files, or a client that disconnected: go on with the next connection.
                 Err(_) => { tokio::time::sleep(Duration::from_millis(20)).await; continue }
             },
             () = &mut stop => break,
@@ -303,7 +302,7 @@ async fn accept(
     state.stop.cancel();
     tokio::select! {
         () = graceful.shutdown() => {}
-        () = tokio::time::sleep(GRACE) => {}
+        () = tokio::time::sleep(STOP_TIMEOUT) => {}
     }
 }
 
@@ -314,7 +313,7 @@ where
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(head).max_buf_size(64 << 10);
     let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    // What is wrong with a connection is the client's to know.
+    // A broken connection is the client's concern.
     let _ = watcher.watch(connection).await;
 }
 
@@ -346,8 +345,8 @@ fn shown(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// The note by which `nacre ui` finds a server that runs: its address and a key that only the person's own processes can
-/// read. It goes with the server.
+/// The file by which `nacre ui` finds a running server: its address and a key that only the user's own processes can read. It is
+/// removed with the server.
 pub struct Running {
     pub url: String,
     pub key: String,
@@ -364,7 +363,7 @@ impl Running {
         Ok(running)
     }
 
-    /// Finds the server of a home, if one runs.
+    /// Finds the running server of a home.
     pub fn find(home: &Home) -> Option<(String, String)> {
         let (url, key) = Running::noted(&home.path().join("serve.json"))?;
         let address = url.split("://").nth(1)?.parse().ok()?;
@@ -380,14 +379,14 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // A later server of the same home has put its own in the place of this one's.
+        // A later server of the same home has replaced the file.
         if Running::noted(&self.file).is_none_or(|(_, key)| key == self.key) {
             let _ = std::fs::remove_file(&self.file);
         }
     }
 }
 
-/// `nacre ui`: opens the page of the server that runs, or of one that is started for it.
+/// `nacre ui`: opens the dashboard of the running server, or of one that it starts.
 pub fn ui(context: &Context, args: &Serve) -> Result<ExitCode> {
     if let Some((url, key)) = Running::find(&context.home) {
         open_page(&url, &key)?;
@@ -404,7 +403,7 @@ pub fn ui(context: &Context, args: &Serve) -> Result<ExitCode> {
     })
 }
 
-/// Asks for a link and gives it to the browser; it is shown too, for whoever sits elsewhere.
+/// Requests a link and opens it in the browser. It is printed too, for users without a browser on this machine.
 fn open_page(url: &str, key: &str) -> Result<()> {
     let mut answer = ureq::post(format!("{url}/v1/login"))
         .header("authorization", &format!("Bearer {key}"))
@@ -420,7 +419,7 @@ fn open_page(url: &str, key: &str) -> Result<()> {
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())
         .spawn();
-    // Without a browser the link is there to be copied.
+    // Without a browser the link can be copied.
     drop(opened);
     Ok(())
 }

@@ -15,7 +15,7 @@ pub async fn document(Extract(state): Extract<Arc<State>>) -> Response {
     Json(make(state.home.settings())).into_response()
 }
 
-/// Makes the document.
+/// Returns the document.
 pub fn make(settings: &Settings) -> Value {
     let mut paths = Map::new();
     let mut put = |path: &str, method: &str, operation: Value| {
@@ -60,7 +60,7 @@ pub fn make(settings: &Settings) -> Value {
     })
 }
 
-/// One operation. `at` is its method and path, where it is not that of every tool.
+/// Returns one operation. `at` is its method and path, if it has one of its own.
 fn operation(tool: &Tool, settings: &Settings, at: Option<(&str, &str)>) -> Value {
     let mut input = tool.input_schema(settings);
     let about = input.as_object_mut().and_then(|schema| schema.remove("description")).unwrap_or_default();
@@ -110,7 +110,7 @@ fn operation(tool: &Tool, settings: &Settings, at: Option<(&str, &str)>) -> Valu
     operation
 }
 
-/// The name of an operation: `get_v1_entries_id`.
+/// Returns the name of an operation: `get_v1_entries_id`.
 fn named(method: &str, path: &str) -> String {
     let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.fold(method.to_ascii_lowercase(), |name, word| format!("{name}_{word}"))
@@ -128,7 +128,7 @@ fn take(input: &mut Value, name: &str) -> Value {
         .unwrap_or_else(|| json!({ "type": "string" }))
 }
 
-/// What stands in a path is text, whatever it is read as.
+/// Returns the schema of a path parameter, which is always text.
 fn as_text(schema: &Value) -> Value {
     match schema.get("description") {
         Some(about) => json!({ "type": "string", "minLength": 1, "description": about }),

@@ -1,4 +1,4 @@
-//! The page (I4): files compiled in, nothing from elsewhere; and the way in, by a link.
+//! The dashboard: files that are compiled in, and sign-in by a link.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use super::reply::refuse;
 use super::state::State;
 use crate::groups::who::Principal;
 
-/// Declares the files of the page, each by its path below `web/`.
+/// Declares the dashboard's files, each by its path below `web/`.
 macro_rules! files {
     ($($path:literal),* $(,)?) => {
         &[$(($path, include_bytes!(concat!("../../web/", $path)))),*]
     };
 }
 
-/// Every file of the page. A test compares this with the folder.
+/// Every file of the dashboard. A test compares this with the folder.
 pub const FILES: &[(&str, &[u8])] = files![
     "index.html",
     "nacre.svg",
@@ -72,13 +72,13 @@ fn give(path: &str, headers: &HeaderMap) -> Response {
     let mut answer = if known { StatusCode::NOT_MODIFIED.into_response() } else { bytes.into_response() };
     let set = answer.headers_mut();
     set.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    // Asked for again each time: a newer binary has a newer page.
+    // Never cached: a newer binary has a newer dashboard.
     set.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     set.insert(ETAG, HeaderValue::from_str(&tag).expect("hexadecimal"));
     answer
 }
 
-/// Makes a link, for a person.
+/// Creates a sign-in link for a user.
 pub async fn link(
     Extract(state): Extract<Arc<State>>,
     Extension(principal): Extension<Principal>,
@@ -98,7 +98,7 @@ pub struct Code {
     code: String,
 }
 
-/// Takes a link and shows the page.
+/// Accepts a sign-in link and shows the dashboard.
 pub async fn enter(Extract(state): Extract<Arc<State>>, Query(Code { code }): Query<Code>) -> Response {
     let Some(cookie) = state.logins.enter(&code) else {
         let said = "This link was used already or is too old. Run `nacre ui` for a new one.\n";

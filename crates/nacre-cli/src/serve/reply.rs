@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use nacre::{Error, Kind};
 use serde_json::json;
 
-/// The status of a failure: front ends map only its kind.
+/// Returns the HTTP status of a failure, which depends only on its kind.
 pub fn status(kind: Kind) -> StatusCode {
     match kind {
         Kind::Invalid => StatusCode::BAD_REQUEST,
@@ -42,7 +42,7 @@ pub fn body_of(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Response> {
     })
 }
 
-/// The pairs of a query string, decoded.
+/// Returns the decoded pairs of a query string.
 pub fn pairs(query: &str) -> Vec<(String, String)> {
     form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }

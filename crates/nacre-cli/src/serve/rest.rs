@@ -1,5 +1,5 @@
-//! The table of tools over HTTP (I3): every tool under `/v1/tools/NAME`, and the usual ones under paths of their own. The
-//! paths are a table too; the OpenAPI document is made from it.
+//! The table of tools over HTTP: every tool under `/v1/tools/NAME`, and common ones under paths of their own. The paths are a table
+//! too, from which the OpenAPI document is generated.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,8 +18,7 @@ use super::reply::{body_of, failed, pairs, refuse};
 use super::state::State;
 use crate::groups::who::{Principal, Who};
 
-/// One path: what it is asked with, and the tool that answers. Names in braces are arguments of the tool; those of the
-/// query string too, or those of the body.
+/// One path: its method and its tool. Names in braces are arguments of the tool, as are those of the query string or the body.
 pub struct Route {
     pub method: &'static str,
     pub path: &'static str,
@@ -136,7 +135,7 @@ async fn run(
     }
 }
 
-/// What agents and people may call, with the schemas.
+/// Lists the tools with their schemas.
 pub async fn list(
     Extract(state): Extract<Arc<State>>,
     Extension(principal): Extension<Principal>,
@@ -152,7 +151,7 @@ pub async fn list(
     Json(json!({ "tools": tools })).into_response()
 }
 
-/// Puts the arguments of a tool together from path, query and body.
+/// Collects the arguments of a tool from path, query and body.
 fn gather(
     tool: &Tool,
     state: &State,
@@ -183,7 +182,7 @@ fn gather(
     Ok(Value::Object(all))
 }
 
-/// Reads a text as what the schema wants there; what does not fit is left for the schema to refuse.
+/// Converts a text to the type in the schema. A text that does not fit is left for the schema check to refuse.
 fn typed(schema: &Value, text: &str) -> Value {
     let kinds: Vec<&str> = match &schema["type"] {
         Value::String(kind) => vec![kind],
@@ -209,7 +208,7 @@ fn typed(schema: &Value, text: &str) -> Value {
     Value::String(text.to_owned())
 }
 
-/// What is said where nothing is.
+/// The answer for an unknown path.
 pub async fn nothing(uri: Uri) -> Response {
     let shown: String = uri.path().chars().take(80).collect();
     refuse(

@@ -12,7 +12,7 @@ use super::telemetry::Stream;
 use super::token::Tokens;
 use crate::groups::pool::Pool;
 
-/// What every request can reach.
+/// The state that every request handler shares.
 pub struct State {
     pub home: Home,
     pub pool: Arc<Pool>,
@@ -23,7 +23,7 @@ pub struct State {
     pub hosts: Hosts,
     /// Cancelled when the server stops, so that no stream holds it up.
     pub stop: CancellationToken,
-    /// What the conformance suite calls is there too.
+    /// Whether the fixtures of the conformance suite are served.
     #[cfg(debug_assertions)]
     pub fixtures: bool,
 }

@@ -1,4 +1,4 @@
-//! What all processes of this home write to the telemetry file, read as it is written.
+//! Follows the telemetry file, to which all processes of this home write.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
@@ -10,9 +10,9 @@ use nacre::Home;
 use serde_json::Value;
 use tokio::sync::{broadcast, watch};
 
-/// How many events a slow follower may be behind before it is told that it missed some.
-const BEHIND: usize = 1_024;
-const PAUSE: Duration = Duration::from_millis(200);
+/// How many events a slow follower may lag behind before it is told that it missed some.
+const MAX_LAG: usize = 1_024;
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub struct Stream {
     told: broadcast::Sender<Arc<Value>>,
@@ -20,16 +20,16 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Begins to follow the telemetry file of a home.
+    /// Starts to follow the telemetry file of a home.
     pub fn begin(home: &Home) -> Stream {
-        let (told, _) = broadcast::channel(BEHIND);
+        let (told, _) = broadcast::channel(MAX_LAG);
         let (ended, end) = watch::channel(false);
         let (file, tell) = (home.path().join(nacre::event::FILE), told.clone());
         tokio::task::spawn_blocking(move || read(&file, &tell, &end));
         Stream { told, ended }
     }
 
-    /// Returns what is told from now on, and whether it ended.
+    /// Returns a stream of the events from now on.
     pub fn subscribe(&self) -> (broadcast::Receiver<Arc<Value>>, watch::Receiver<bool>) {
         (self.told.subscribe(), self.ended.subscribe())
     }
@@ -40,12 +40,12 @@ impl Stream {
     }
 }
 
-/// Tells what is written to the file from now on.
+/// Sends every event that is written to the file from now on.
 fn read(path: &PathBuf, tell: &broadcast::Sender<Arc<Value>>, end: &watch::Receiver<bool>) {
     let mut position = std::fs::metadata(path).map_or(0, |found| found.len());
     while !*end.borrow() {
         if let Ok(mut file) = File::open(path) {
-            // A shorter file is a new one: it was turned over.
+            // A shorter file is a new one: it was rotated.
             if file.metadata().is_ok_and(|found| found.len() < position) {
                 position = 0;
             }
@@ -61,6 +61,6 @@ fn read(path: &PathBuf, tell: &broadcast::Sender<Arc<Value>>, end: &watch::Recei
                 }
             }
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }

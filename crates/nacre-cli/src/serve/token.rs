@@ -14,11 +14,11 @@ use crate::args::Token as Args;
 use crate::context::Context;
 use crate::render::{self, Failure};
 
-/// What tokens begin with, so that they are known where they should not stand.
+/// The prefix of tokens, by which leaked ones are recognized.
 const PREFIX: &str = "nacre_";
 const FILE: &str = "tokens.json";
 
-/// One token, as it is kept.
+/// One token, as stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token {
     pub name: String,
@@ -29,10 +29,10 @@ pub struct Token {
     pub group: Option<GroupName>,
     pub role: String,
     pub visibility: Visibility,
-    /// Whether a person stands behind it, who may approve and has no limits.
+    /// Whether it belongs to a person, who may approve and has no limits.
     #[serde(default)]
     pub person: bool,
-    /// Whether its sessions read what strangers wrote, and have smaller limits for it.
+    /// Whether its sessions are untrusted: they process text of strangers and have smaller limits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untrusted: bool,
     pub made_at: nacre::Time,
@@ -48,14 +48,14 @@ impl Token {
     }
 }
 
-/// The tokens of a home, followed as the file changes.
+/// The tokens of a home, reloaded when the file changes.
 pub struct Tokens {
     file: PathBuf,
     known: RwLock<(Option<SystemTime>, Vec<Token>)>,
 }
 
 impl Tokens {
-    /// Opens them. Where there are none a first one is made, for the person, and returned. An agent gets none.
+    /// Opens the file. If there are no tokens, a first one is created for the user and returned, but not for an agent.
     pub fn open(context: &Context) -> Result<(Tokens, Option<String>)> {
         let home = &context.home;
         let file = home.path().join(FILE);
@@ -86,7 +86,7 @@ impl Tokens {
         self.known.read().map_or(true, |known| known.1.is_empty())
     }
 
-    /// Finds a token. What is compared are hashes, in a time that does not depend on where they differ.
+    /// Finds a token. It compares hashes in constant time.
     pub fn find(&self, secret: &str) -> Option<Token> {
         self.follow();
         let given = blake3::hash(secret.as_bytes());
@@ -133,8 +133,8 @@ fn write(file: &Path, all: &[Token]) -> Result<()> {
 /// Writes a file that only its owner can read, whole or not at all.
 pub fn write_private(file: &Path, bytes: &[u8]) -> Result<()> {
     use std::io::Write as _;
-    let folder = file.parent().context("a file stands in a folder")?;
-    // Made with mode 0600.
+    let folder = file.parent().context("a file is in a folder")?;
+    // Created with mode 0600.
     let mut aside = tempfile::NamedTempFile::new_in(folder)?;
     aside.write_all(bytes)?;
     aside.as_file().sync_all()?;
@@ -142,21 +142,21 @@ pub fn write_private(file: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// A new secret of 256 bits.
+/// Returns a new secret of 256 bits.
 pub fn secret() -> Result<String> {
     let mut bytes = [0u8; 32];
     getrandom::fill(&mut bytes).map_err(|problem| anyhow::anyhow!("there is no randomness: {problem}"))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Gives a token its secret, of which it keeps the hash.
+/// Creates the secret of a token, which stores only the hash.
 fn made(token: Token) -> Result<(String, Token)> {
     let secret = format!("{PREFIX}{}", secret()?);
     let hash = blake3::hash(secret.as_bytes()).to_hex().to_string();
     Ok((secret, Token { hash, ..token }))
 }
 
-/// Holds the tokens until it is dropped: of two that change them at once neither loses its own.
+/// Locks the tokens until it is dropped, so that two concurrent changes are both kept.
 fn hold(home: &Home) -> Result<std::fs::File> {
     home.create()?;
     let file = home.path().join("tokens.lock");

@@ -564,7 +564,7 @@ fn progress_is_drawn_for_people_alone() {
     std::fs::write(home.home().join("groups/main/MEMORY.md"), "# Birds\n\nThe zebrafinch sings.\n").unwrap();
     for (args, bar) in [
         (&["session", "import", &file][..], "talk.jsonl"),
-        (&["reindex"], "rebuilding the index"),
+        (&["reindex"], "Rebuilding the index"),
         (&["index"], ""),
     ] {
         let shown = shown_at_terminal(home.command(args).env("TERM", "xterm"));

@@ -77,15 +77,15 @@ const TOML: Samples = &[
 /// What can't be changed without a doubt, and a word of the reason.
 const BROKEN_JSON: Samples = &[
     ("{\"a\": 1\n\"b\": 2}", "is missing (line 2)"),
-    ("[]", "it is no JSON object"),
-    ("{SERVERS: 3}", "is no object"),
+    ("[]", "it is not a JSON object"),
+    ("{SERVERS: 3}", "is not an object"),
     ("{SERVERS{\"nacre\": {\"url\": \"https://example.org/mcp\"}}}", "a server at a URL already"),
     ("{unquoted: 1}", "a key in quotes is missing"),
 ];
 
 const BROKEN_TOML: Samples = &[
     ("a = 1\na = 2\n", "not valid TOML"),
-    ("mcp_servers = 3\n", "is no table"),
+    ("mcp_servers = 3\n", "is not a table"),
     ("[mcp_servers.nacre]\nurl = \"https://example.org/mcp\"\n", "a server at a URL already"),
     ("a = 1\r\nb = 2\n", "some of its lines"),
 ];

@@ -238,7 +238,7 @@ fn a_home_in_any_state_fails_open() {
         let home = Sealed::new();
         let output = Process::start(home.command(["hook", "UserPromptSubmit"]).env(name, value)).finish();
         assert_eq!(answer(&output), json!({}), "{name}");
-        assert!(output.stderr.contains("nacre stays out of this"), "{output:?}");
+        assert!(output.stderr.contains("nacre adds nothing"), "{output:?}");
     }
     let output = home.run(["--nonsense", "hook", "Stop", "more", "--words"]);
     assert_eq!(answer(&output), json!({}));

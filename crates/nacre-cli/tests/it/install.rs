@@ -237,17 +237,17 @@ fn links_that_lead_nowhere_and_pipes_are_left_alone() {
 fn what_can_not_be_read_is_left_alone() {
     for (client, name, text, problem) in [
         ("claude-code", ".claude/settings.json", "{\"a\": 1\n\"b\": 2}", "is missing (line 2)"),
-        ("claude-code", ".claude/settings.json", "[]", "it is no JSON object"),
-        ("claude-code", ".claude/settings.json", "{\"hooks\": []}", "`hooks` in it is no object"),
+        ("claude-code", ".claude/settings.json", "[]", "it is not a JSON object"),
+        ("claude-code", ".claude/settings.json", "{\"hooks\": []}", "`hooks` in it is not an object"),
         (
             "claude-code",
             ".claude/settings.json",
             "{\"hooks\": {\"Stop\": 1}}",
-            "`hooks`.`Stop` in it is no list",
+            "`hooks`.`Stop` in it is not a list",
         ),
-        ("claude-code", ".claude.json", "{\"mcpServers\": null}", "`mcpServers` in it is no object"),
+        ("claude-code", ".claude.json", "{\"mcpServers\": null}", "`mcpServers` in it is not an object"),
         ("codex", ".codex/config.toml", "a = 1\na = 2\n", "not valid TOML"),
-        ("codex", ".codex/config.toml", "mcp_servers = 3\n", "`mcp_servers` in it is no table"),
+        ("codex", ".codex/config.toml", "mcp_servers = 3\n", "`mcp_servers` in it is not a table"),
         ("codex", ".codex/hooks.json", "hooks: yes", "line 1"),
     ] {
         let user = User::new();

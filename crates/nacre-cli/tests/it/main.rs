@@ -49,6 +49,8 @@ mod hook;
 mod install;
 // Every client, with settings of every kind.
 mod clients;
+// Connected agents: what installing says, hooks of each client, when they ran, rules files.
+mod connected;
 // Bad input: a clear error, and nothing changed.
 mod hostile;
 // Databases that are damaged, foreign or in a place that can't be written.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::sealed::{Output, Process, Sealed, at_terminal};
+use crate::sealed::{Output, Process, Sealed, at_terminal, shown_at_terminal};
 
 /// A home with two memories.
 fn with_memories() -> Sealed {
@@ -610,6 +610,53 @@ fn install_listed_commands_and_said_nothing() {
     assert!(shown.contains("mcp.json written"), "{shown}");
 }
 
+/// A vault of so many notes beside the home.
+fn vault(home: &Sealed, notes: usize) -> String {
+    let folder = home.beside("Notes");
+    fs::create_dir_all(format!("{folder}/.obsidian")).unwrap();
+    for number in 0..notes {
+        fs::write(format!("{folder}/bird-{number}.md"), format!("# Bird {number}\n\nIt sings [[bird-1]].\n"))
+            .unwrap();
+    }
+    folder
+}
+
+#[test]
+fn progress_had_no_unit_no_total_and_no_time_left() {
+    let home = Sealed::new();
+    let folder = vault(&home, 1_200);
+    let args = ["import", "obsidian", &folder];
+    let shown = shown_at_terminal(home.command(args).env("TERM", "xterm"));
+    assert!(shown.contains("Importing Notes") && shown.contains(" / 1,200 notes"), "{shown:?}");
+    assert!(shown.contains('%') && shown.contains("/s") && shown.contains(" left"), "{shown:?}");
+    assert!(!shown.contains("1,201") && !shown.contains("2,400"), "{shown:?}");
+    let (status, said) =
+        at_terminal(home.command(["export", &home.beside("copy")]).env("TERM", "xterm"), (100, 40), "");
+    assert!(status == 0 && said.contains("written to"), "{said}");
+}
+
+#[test]
+fn a_broken_off_import_of_a_vault_said_nothing() {
+    let home = Sealed::new();
+    let folder = vault(&home, 6_000);
+    let process = Process::start(&mut home.command(["import", "obsidian", &folder]));
+    let id = process.victim.lock().unwrap().id();
+    // Once the first transaction is in.
+    let imported = home.home().join("groups/main/memory/imports/obsidian/Notes");
+    while !fs::read_dir(&imported).is_ok_and(|found| found.count() > 1_000) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let pid = rustix::process::Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = process.finish();
+    says(&output, 130, &["Stopped. ", " notes are in; run it again to go on."]);
+    let rest = home.json(["import", "obsidian", &folder]);
+    let documents = &rest["kinds"]["document"];
+    let sum = |key: &str| documents[key].as_u64().unwrap_or(0);
+    assert_eq!(sum("added") + sum("changed") + sum("present") + sum("kept"), 6_000, "{rest}");
+    assert_eq!(home.json(["doctor"])["ok"], true);
+}
+
 #[test]
 fn a_broken_off_import_said_nothing() {
     let home = Sealed::new();
@@ -618,11 +665,14 @@ fn a_broken_off_import_said_nothing() {
     fs::write(&file, (message + "\n").repeat(200_000)).unwrap();
     let process = Process::start(&mut home.command(["session", "import", &file]));
     let id = process.victim.lock().unwrap().id();
-    std::thread::sleep(Duration::from_millis(700));
+    // Once the second transaction is in, the first was counted.
+    while !home.run(["session", "list"]).stdout.contains("20000 messages") {
+        std::thread::sleep(Duration::from_millis(50));
+    }
     let pid = rustix::process::Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let output = process.finish();
-    says(&output, 130, &["Stopped", "run the command again to continue"]);
+    says(&output, 130, &["Stopped. ", "messages are in; run it again to go on."]);
     assert_eq!(home.json(["doctor"])["ok"], true);
 }
 

@@ -101,10 +101,7 @@ impl Sealed {
 
     /// Runs with `input` on standard input.
     pub fn run_with<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>, input: &[u8]) -> Output {
-        let mut process = Process::start(&mut self.command(args));
-        // One that has read enough of too much is gone before the end of it.
-        let _ = process.input.take().unwrap().write_all(input);
-        process.finish()
+        Process::run_with(&mut self.command(args), input)
     }
 
     /// Runs as a person does, whose terminal is the standard input.
@@ -178,6 +175,14 @@ pub struct Process {
 impl Process {
     pub fn start(command: &mut Command) -> Process {
         Process::spawn(command.stdin(Stdio::piped()), None)
+    }
+
+    /// Runs a command with `input` on standard input.
+    pub fn run_with(command: &mut Command, input: &[u8]) -> Output {
+        let mut process = Process::start(command);
+        // One that has read enough of too much is gone before the end of it.
+        let _ = process.input.take().unwrap().write_all(input);
+        process.finish()
     }
 
     /// Starts it with a terminal as its standard input.

@@ -1,4 +1,4 @@
-// What waits for a person: each write with the exact difference, and two keys to decide.
+// Proposals: each write that waits for the user as a diff, with keys to approve or deny it.
 
 import { call } from "../api.js";
 import { age, empty, h, icon, link, plural, put, show, toast } from "../dom.js";
@@ -22,7 +22,7 @@ export async function open(room, { rest: [number] }) {
   function draw() {
     if (!proposals.length) {
       show(room, h("h1", {}, "Approvals"), empty("Nothing waits for you",
-        "Agents may write memories and the daily log by themselves. What changes who they are or what they know for good comes here first."));
+        "Agents can store memories and add to the daily log by themselves. Changes to your files wait here for your approval."));
       return;
     }
     list.set(proposals.map((one) => h("article", { class: "item row", dataset: { number: one.number }, onclick: () => pick(one.number) },
@@ -47,12 +47,12 @@ export async function open(room, { rest: [number] }) {
       one.reason && h("p", { class: "reason" }, one.reason),
       one.sources?.length ? h("p", { class: "meta" }, "from ", one.sources.map((source) => h("code", {}, source))) : null,
       one.conflict && h("p", { class: "warn", role: "alert" }, one.mergeable
-        ? "The file has changed since this was proposed. Both changes fit together: put this one on top, then look again."
-        : "The file has changed since this was proposed. It will not be overwritten: deny it, and let it be proposed anew."),
+        ? "The file has changed since this was proposed. Both changes can be merged: rebase this one, then review it again."
+        : "The file has changed since this was proposed. It will not be overwritten. Deny this proposal and ask the agent for a new one."),
       one.kind === "file" ? diffLines(one.base ?? "", one.proposed ?? "") : h("pre", {}, JSON.stringify(one.arguments, null, 2)),
       h("div", { class: "buttons sticky" },
         h("button", { onclick: () => decide("deny"), title: "n" }, "Deny"),
-        one.conflict && one.mergeable && h("button", { onclick: () => decide("rebase") }, "Put on top"),
+        one.conflict && one.mergeable && h("button", { onclick: () => decide("rebase") }, "Rebase"),
         h("button", { class: "primary", disabled: Boolean(one.conflict), onclick: () => decide("approve"), title: "a" }, "Approve")));
   }
 
@@ -61,7 +61,7 @@ export async function open(room, { rest: [number] }) {
     const which = current;
     try {
       await call("proposal_decide", { number: which, decision });
-      toast({ approve: `#${which} is written`, deny: `#${which} is denied; nothing was written`, rebase: `#${which} is made anew; it waits` }[decision]);
+      toast({ approve: `#${which} was approved and written`, deny: `#${which} was denied; nothing was written`, rebase: `#${which} was rebased and waits for your review` }[decision]);
     } catch (error) {
       toast(`${error.message}${error.hint ? ` ${error.hint}` : ""}`, "error");
     }

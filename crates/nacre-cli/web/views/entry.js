@@ -1,4 +1,4 @@
-// One memory: what it says, what it came from, how it read before, and what a person may do about it.
+// One memory: its text, source and history, and the actions on it.
 
 import { call } from "../api.js";
 import { age, ask, h, icon, link, put, show, toast } from "../dom.js";
@@ -28,9 +28,9 @@ export async function open(room, { rest: [id] }) {
       h("article", { class: `card ${past ? "past" : ""}` },
         h("div", { class: "line" },
           h("span", { class: `kind ${entry.type}` }, entry.type),
-          entry.behavioral && h("span", { class: "note", title: "It steers the agent: agents treat it as a suggestion" }, "steers"),
+          entry.behavioral && h("span", { class: "note", title: "It tells the agent how to act; agents treat it as a suggestion" }, "behavioral"),
           entry.private && h("span", { class: "note" }, icon("lock"), "private"),
-          h("span", { class: "score", title: "Score: reinforced and demoted" }, `score ${entry.score}`)),
+          h("span", { class: "score", title: "Raised by Reinforce, lowered by Demote" }, `score ${entry.score}`)),
         h("p", { class: "content" }, entry.content),
         h("div", { class: "meta" },
           (entry.tags ?? []).map((tag) => link(`search?tag=${encodeURIComponent(tag)}`, { class: "tag" }, tag)),
@@ -52,7 +52,7 @@ export async function open(room, { rest: [id] }) {
     if (!links.length) return null;
     const whole = [...links, { id: entry.id, number: entry.number, content: entry.content, superseded_by: entry.superseded_by, here: true }]
       .sort((a, b) => a.number - b.number);
-    return h("section", {}, h("h2", {}, "What replaced what"),
+    return h("section", {}, h("h2", {}, "Replacements"),
       h("ol", { class: "chain" }, whole.map((one) => h("li", { class: one.here ? "here" : "" },
         one.here ? h("span", {}, h("code", {}, `#${one.number}`), " ", one.content)
           : link(`entry/${one.number}`, {}, h("code", {}, `#${one.number}`), " ", one.content)))));
@@ -62,33 +62,33 @@ export async function open(room, { rest: [id] }) {
     const all = entry.versions ?? [];
     if (!all.length) return null;
     const texts = [...all.map((one) => one.content), entry.content];
-    return h("section", {}, h("h2", {}, "How it read before"),
+    return h("section", {}, h("h2", {}, "Earlier versions"),
       all.map((version, place) => h("div", { class: "version" },
         h("p", { class: "meta" }, "until ", age(version.until)),
         diffLines(version.content, texts[place + 1], "inline"))).reverse());
   }
 
-  function edit(anew) {
+  function edit(replace) {
     const text = h("textarea", { name: "content", rows: "5", maxlength: "2000", required: true }, entry.content);
     const type = h("select", { name: "type" }, TYPES.map((name) => h("option", { value: name, selected: name === entry.type }, name)));
     const tags = h("input", { name: "tags", value: (entry.tags ?? []).join(", ") });
     const hidden = h("input", { type: "checkbox", name: "private", checked: Boolean(entry.private) });
     const form = h("form", { class: "card edit", onsubmit: async (event) => {
       event.preventDefault();
-      const said = { content: text.value, type: type.value, tags: tags.value.split(",").map((tag) => tag.trim()).filter(Boolean), private: hidden.checked };
-      if (anew) {
-        const stored = await call("memory_store", { ...said, supersedes: entry.id });
-        toast(`Stored as #${stored.number}; #${entry.number} is superseded`);
+      const fields = { content: text.value, type: type.value, tags: tags.value.split(",").map((tag) => tag.trim()).filter(Boolean), private: hidden.checked };
+      if (replace) {
+        const stored = await call("memory_store", { ...fields, supersedes: entry.id });
+        toast(`Stored as #${stored.number}, which replaces #${entry.number}`);
         location.hash = `#/entry/${stored.number}`;
       } else {
-        await call("memory_update", { id: entry.id, ...said });
+        await call("memory_update", { id: entry.id, ...fields });
         toast("Corrected; the earlier text is kept");
         await load();
       }
     } },
-      h("h2", {}, anew ? "Replace by a new memory" : "Correct in place"),
-      h("label", {}, "What it says", text), h("div", { class: "row" }, h("label", {}, "Type", type), h("label", {}, "Tags", tags)),
-      h("label", { class: "check" }, hidden, "private: never shown where others read along"),
+      h("h2", {}, replace ? "Replace with a new memory" : "Correct in place"),
+      h("label", {}, "Text", text), h("div", { class: "row" }, h("label", {}, "Type", type), h("label", {}, "Tags", tags)),
+      h("label", { class: "check" }, hidden, "private: never shown in shared sessions"),
       h("div", { class: "buttons" }, h("button", { type: "button", onclick: draw }, "Cancel"), h("button", { class: "primary" }, "Save")));
     room.querySelector(".card").replaceWith(form);
     text.focus();
@@ -96,11 +96,11 @@ export async function open(room, { rest: [id] }) {
   }
 
   Object.assign(act, {
-    r: () => judge("memory_reinforce", "It ranks higher now"),
-    d: () => judge("memory_demote", "It ranks lower now"),
+    r: () => judge("memory_reinforce", "It now ranks higher"),
+    d: () => judge("memory_demote", "It now ranks lower"),
     e: () => edit(false),
     x: async () => {
-      if (!(await ask(`Delete #${entry.number} for good? Every trace of it goes.`, "Delete", true))) return;
+      if (!(await ask(`Delete #${entry.number}? It is erased everywhere, including its history.`, "Delete", true))) return;
       await call("memory_delete", { id: entry.id });
       toast("Deleted");
       location.hash = "#/search";

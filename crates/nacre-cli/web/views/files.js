@@ -1,4 +1,4 @@
-// Files and logs: the Markdown side of memory, as it stands. A person may edit; what changed meanwhile is never overwritten.
+// Files and logs: the workspace. The user can edit a file; a version that changed meanwhile is never overwritten.
 
 import { call } from "../api.js";
 import { age, bytes, empty, h, icon, link, plural, put, show, toast } from "../dom.js";
@@ -14,9 +14,9 @@ export async function open(room, { rest, query }) {
     h("ul", {}, inside.map((file) => h("li", {}, link(address(file.path), { "aria-current": file.path === wanted ? "page" : undefined },
       file.path.split("/").at(-1), file.private && icon("lock")), h("small", {}, bytes(file.size))))))));
   show(room, h("h1", {}, "Files"), files.length ? h("div", { class: "split" }, tree, page)
-    : empty("There are no files yet", "`nacre init` writes a few that are worth having."));
+    : empty("There are no files yet", "`nacre init` creates a few useful ones."));
   if (wanted) await read();
-  else if (files.length) show(page, empty("Choose a file", "What an agent reads when it starts, what happened each day, what it should keep in mind."));
+  else if (files.length) show(page, empty("Choose a file", "The workspace holds what an agent reads at the start of a session, the daily logs and longer notes."));
 
   async function read() {
     const file = await call("file_show", { path: wanted });
@@ -25,7 +25,7 @@ export async function open(room, { rest, query }) {
     const lines = (file.text ?? "").split("\n");
     show(page,
       h("div", { class: "line" }, h("h2", {}, wanted), known && h("span", { class: "meta" }, plural(lines.length, "line"), age(known.modified)),
-        file.masked && h("span", { class: "note", title: "Credentials are kept, and never shown" }, icon("lock"), "masked"),
+        file.masked && h("span", { class: "note", title: "The file contains credentials; they are not shown" }, icon("lock"), "masked"),
         h("button", { onclick: edit, title: "e" }, "Edit")),
       h("ol", { class: "source" }, lines.map((text, place) => h("li", { class: place + 1 === line ? "here" : "", id: `L${place + 1}` }, render(text)))));
     page.querySelector(".here")?.scrollIntoView({ block: "center" });
@@ -59,7 +59,7 @@ function group(files) {
   return all;
 }
 
-/** A line of Markdown: headings, tags of log lines and code are told apart, and nothing becomes a link or an image. */
+/** Renders a line of Markdown: headings and tags of log lines are highlighted. Nothing becomes a link or an image. */
 function render(text) {
   const heading = /^(#{1,6})\s+(.*)$/.exec(text);
   if (heading) return h("strong", { class: `h${heading[1].length}` }, text);

@@ -1,18 +1,18 @@
-// The graph as a picture one can walk: entities and how they belong together. A worker lays it out, a canvas draws it, and a
-// list beside it says the same in words, for the keyboard and for those who do not see the picture.
+// The graph as a picture to explore: entities and their relations. A worker computes the layout, a canvas draws it, and a list
+// next to it has the same in words, for the keyboard and for screen readers.
 
 import { call } from "../api.js";
 import { age, empty, h, link, plural, put, show } from "../dom.js";
 
 const RADIUS = 4;
 
-// The only address that may become a script besides what index.html names.
+// The only script that may be loaded besides those that index.html names.
 const trusted = globalThis.trustedTypes?.createPolicy("nacre", { createScriptURL: () => "/assets/layout.js" });
 
 export async function open(room, { query }) {
   const { entities, facts, relations } = await call("graph_picture", {});
   if (!entities.length) {
-    show(room, h("h1", {}, "Graph"), empty("Nobody and nothing is known yet", "Facts come from your documents, from agents, and from `nacre fact set`."));
+    show(room, h("h1", {}, "Graph"), empty("The graph is empty", "Facts are read from your documents, set by agents, or set with `nacre fact set`."));
     return {};
   }
   const index = new Map(entities.map((one, place) => [one.name, place]));
@@ -23,7 +23,7 @@ export async function open(room, { query }) {
   const size = entities.map((_, place) => RADIUS + Math.min(14, 1.6 * Math.sqrt(near[place].length * 2 + (entities[place].facts ?? 0))));
   const groups = [...new Set(entities.map((one) => one.category))].sort();
 
-  const canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": `${plural(entities.length, "entity", "entities")} and ${plural(links.length, "relation")}; the list beside says the same` });
+  const canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": `${plural(entities.length, "entity", "entities")} and ${plural(links.length, "relation")}; the list next to it has the same content` });
   const side = h("aside", { class: "side", "aria-live": "polite" });
   const find = h("input", { type: "search", placeholder: "Find a name", "aria-label": "Find a name", list: "names",
     onchange: () => { const at = index.get(find.value); if (at !== undefined) choose(at, true); } });
@@ -72,7 +72,7 @@ export async function open(room, { query }) {
     const focus = chosen >= 0 ? chosen : hovered;
     const lit = new Set(focus >= 0 ? near[focus].flatMap((one) => [links[one].source, links[one].target]) : []);
     if (focus >= 0) lit.add(focus);
-    // Lines that do not matter now in one stroke, those that do on top.
+    // All lines in one stroke, then those of the selection on top.
     context.lineWidth = 1 / eye.scale;
     context.strokeStyle = colours.line;
     context.beginPath();
@@ -204,7 +204,7 @@ export async function open(room, { query }) {
   function tell() {
     if (chosen < 0) {
       const most = entities.map((_, one) => one).sort((a, b) => near[b].length - near[a].length).slice(0, 40);
-      show(side, h("h2", {}, "Best known"), h("ul", { class: "steps" }, most.map((one) => h("li", {}, step(entities[one].name,
+      show(side, h("h2", {}, "Most connected"), h("ul", { class: "steps" }, most.map((one) => h("li", {}, step(entities[one].name,
         [h("strong", {}, entities[one].name), " ", h("small", {}, plural(near[one].length, "relation"))])))));
       return;
     }
@@ -216,14 +216,14 @@ export async function open(room, { query }) {
       mine.length ? h("dl", { class: "facts" }, mine.flatMap((fact) => [h("dt", {}, fact.key.replaceAll("_", " ")),
         h("dd", {}, fact.value, h("span", { class: "meta" }, h("span", { class: `tier ${fact.tier}` }, fact.tier), age(fact.since),
           (fact.cites ?? []).slice(0, 1).map((cite) => link(`files/${cite.path.split("/").map(encodeURIComponent).join("/")}?line=${cite.line}`, {}, `${cite.path}:${cite.line}`))))])) : null,
-      near[chosen].length ? h("h3", {}, "Belongs together with") : null,
+      near[chosen].length ? h("h3", {}, "Relations") : null,
       h("ul", { class: "steps" }, near[chosen].map((which) => {
         const { subject, predicate, object } = links[which];
         const out = subject === one.name;
         const words = predicate.replaceAll("_", " ");
         return h("li", {}, step(out ? object : subject, out ? [h("span", {}, `${words} `), h("strong", {}, object)] : [h("strong", {}, subject), h("span", {}, ` ${words}`)]));
       })),
-      h("p", {}, link(`search?q=${encodeURIComponent(one.name)}`, {}, "Search for it")));
+      h("p", {}, link(`search?q=${encodeURIComponent(one.name)}`, {}, "Search")));
   }
 
   const about = query.get("about");

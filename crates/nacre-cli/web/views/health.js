@@ -1,4 +1,4 @@
-// Health: how much there is, how it grows, how warm it is, how quickly it answers, and what is wrong.
+// Health: size, growth, recency, search latency and problems.
 
 import { call, request } from "../api.js";
 import { age, bytes, h, show, svg } from "../dom.js";
@@ -11,15 +11,15 @@ export async function open(room) {
     problems.length ? h("ul", { class: "problems" }, problems.map((one) => h("li", { class: "warn" }, one))) : h("p", { class: "fine" }, "Everything is in order."),
     h("div", { class: "numbers" },
       number("memories", status.entries.current.toLocaleString(), status.entries.superseded ? `${status.entries.superseded} superseded` : ""),
-      number("documents", status.documents.indexed.toLocaleString(), `${status.documents.chunks} passages${status.documents.skipped ? `, ${status.documents.skipped} left out` : ""}`),
+      number("documents", status.documents.indexed.toLocaleString(), `${status.documents.chunks} passages${status.documents.skipped ? `, ${status.documents.skipped} skipped` : ""}`),
       number("facts", status.graph.facts.toLocaleString(), `${status.graph.entities} entities`),
       number("passages", status.passages.toLocaleString()),
       number("on disk", bytes(status.database_bytes)),
       number("last write", age(status.last_write))),
     h("div", { class: "charts" },
-      chart("Growth", "memories and passages of conversations, by week", area(growth)),
-      chart("Warmth", "facts by how lately they were recalled", bars(["hot", "warm", "cool"].map((tier) => ({ name: tier, value: tiers[tier] ?? 0 })))),
-      chart("Recall", latency.length ? "milliseconds a search took, the last of this server" : "no search has been made since the server started", dots(latency))));
+      chart("Growth", "stored memories and archived messages, by week", area(growth)),
+      chart("Recency", "facts by how recently they were recalled", bars(["hot", "warm", "cool"].map((tier) => ({ name: tier, value: tiers[tier] ?? 0 })))),
+      chart("Search latency", latency.length ? "milliseconds per search since the server started" : "no search since the server started", dots(latency))));
   return {};
 }
 
@@ -32,7 +32,7 @@ const frame = (label, ...children) => svg("svg", { viewBox: `0 0 ${W} ${H + 22}`
 const text = (x, y, words, anchor = "start") => { const node = svg("text", { x, y, "text-anchor": anchor }); node.append(words); return node; };
 
 function area(weeks) {
-  if (weeks.length < 2) return frame("too little to draw", text(W / 2, H / 2, "a week is needed to draw this", "middle"));
+  if (weeks.length < 2) return frame("not enough data", text(W / 2, H / 2, "This needs data of at least two weeks", "middle"));
   let sum = 0;
   const sums = weeks.map((week) => { sum += week.added; return sum; });
   const top = Math.max(1, sums.at(-1));
@@ -54,12 +54,12 @@ function bars(values) {
 }
 
 function dots(latency) {
-  if (!latency.length) return frame("nothing to draw", text(W / 2, H / 2, "—", "middle"));
+  if (!latency.length) return frame("no data", text(W / 2, H / 2, "—", "middle"));
   const sorted = [...latency].sort((a, b) => a - b);
   const top = Math.max(1, sorted.at(-1));
   const of = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
   const y = (value) => H - (value / top) * (H - 22);
-  // One label on each side: the two lines may lie on each other.
+  // One label on each side, because the two lines can coincide.
   const line = (value, name, x, anchor) => [svg("line", { class: "rule", x1: 0, x2: W, y1: y(value), y2: y(value) }), text(x, y(value) - 3, `${name} ${value.toFixed(1)} ms`, anchor)];
   return frame(`median ${of(0.5).toFixed(1)} ms`, ...latency.map((value, place) =>
     svg("circle", { class: "dot", cx: ((place + 0.5) / latency.length) * W, cy: y(value), r: 2 })), ...line(of(0.5), "median", 0, "start"), ...line(of(0.95), "p95", W, "end"));

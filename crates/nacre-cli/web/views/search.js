@@ -1,4 +1,4 @@
-// Memory: what is known, found as agents find it, with the reasons.
+// Search over the memory, with the same results that agents get, and the reasons for each hit.
 
 import { call } from "../api.js";
 import { age, empty, h, icon, link, marked, plural, put, show, problem } from "../dom.js";
@@ -23,7 +23,7 @@ export async function open(room, { query }) {
   let running = null;
 
   const box = h("input", {
-    type: "search", name: "q", value: asked.query, placeholder: "Search what is remembered", autocomplete: "off",
+    type: "search", name: "q", value: asked.query, placeholder: "Search memories", autocomplete: "off",
     spellcheck: "false", "aria-label": "Search", oninput: () => { clearTimeout(box.soon); box.soon = setTimeout(change, 160); },
     onkeydown: (event) => { if (event.key === "ArrowDown") { event.preventDefault(); box.blur(); list.move(1); } },
   });
@@ -46,7 +46,7 @@ export async function open(room, { query }) {
   put(room,
     h("form", { class: "searchbar", role: "search", onsubmit: (event) => { event.preventDefault(); change(); } },
       icon("search"), box),
-    h("div", { class: "filters" }, SCOPES.map(chip), type, toggle("past", "superseded too"), toggle("why", "why")),
+    h("div", { class: "filters" }, SCOPES.map(chip), type, toggle("past", "include superseded"), toggle("why", "explain")),
     asked.tag && h("p", { class: "said" }, "tagged ", h("span", { class: "tag" }, asked.tag), " ", link("search", {}, "all")),
     said, hits);
 
@@ -78,7 +78,7 @@ export async function open(room, { query }) {
         ? (asked.query ? `${plural(found.hits.length, "hit")} in ${took} ms` : `The newest ${plural(found.hits.length, "memory", "memories")}`)
         : "", found.missing.map((one) => h("span", { class: "warn" }, ` Missing: ${one}`)));
       list.set(found.hits.length ? found.hits.map(item)
-        : empty(asked.query ? "Nothing fits" : "Nothing is remembered yet", found.note ?? ""));
+        : empty(asked.query ? "Nothing found" : "No memories yet", found.note ?? ""));
       if (found.standing?.length) {
         put(hits, h("h2", {}, "Standing instructions and preferences that may apply"), found.standing.map(item));
       }
@@ -109,7 +109,7 @@ export async function open(room, { query }) {
         hit.superseded_by && h("span", { class: "warn" }, "superseded"),
         (hit.cites ?? []).slice(0, 2).map((cite) => h("code", {}, `${cite.path}:${cite.line}`)),
         age(hit.at),
-        h("span", { class: "lanes", title: "what found it" }, hit.why.map((why) => h("span", { class: `lane ${why.lane}` }, why.lane)))),
+        h("span", { class: "lanes", title: "Retrievers that found it" }, hit.why.map((why) => h("span", { class: `lane ${why.lane}` }, why.lane)))),
       hit.explain?.length && h("div", { class: "explain" }, hit.explain.map(part)));
   }
 
@@ -123,7 +123,7 @@ export async function open(room, { query }) {
   };
 }
 
-/** One part of a score, as a bar from the middle. */
+/** Draws one part of a score as a bar. */
 function part({ part, value }) {
   const width = Math.min(100, Math.abs(value) * 20);
   return h("span", { class: "part" }, h("span", {}, part),

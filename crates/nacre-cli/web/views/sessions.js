@@ -1,4 +1,4 @@
-// Conversations: what was said, in order.
+// Archived conversations, message by message.
 
 import { call } from "../api.js";
 import { age, empty, h, link, plural, put, show } from "../dom.js";
@@ -13,7 +13,7 @@ async function all(room) {
   const rows = h("div", { class: "rows" });
   const list = new List(rows);
   show(room, h("h1", {}, "Sessions ", h("small", {}, plural(total, "conversation"))),
-    sessions.length ? rows : empty("No conversation is kept yet", "Hooks keep them as they happen; `nacre session import` brings old ones in."));
+    sessions.length ? rows : empty("No conversations yet", "Hooks archive conversations as they happen; `nacre session import` imports older ones."));
   list.set(sessions.map((session) => h("article", { class: "item row" },
     link(`sessions/${encodeURIComponent(session.id)}`, { class: "cover" }, h("strong", {}, session.id)),
     h("div", { class: "meta" }, plural(session.messages, "message"), h("span", {}, session.format), age(session.ended_at)))));
@@ -40,7 +40,7 @@ async function one(room, id, at) {
     room.querySelector(".crumbs").append(" ", h("small", {}, plural(session.messages, "message")));
   } catch (error) {
     if (error.status !== 404) throw error;
-    show(said, empty("Nothing is kept of this conversation", "Only what it stored is remembered."));
+    show(said, empty("This conversation was not archived", "Memories that it stored are still there."));
   }
   room.querySelector(".here")?.scrollIntoView({ block: "center" });
   return { keys: { Escape: () => { location.hash = "#/sessions"; } } };

@@ -1,12 +1,12 @@
-// Tasks: what is ready, what waits for what, and what is done.
+// Tasks by status, with their dependencies.
 
 import { call } from "../api.js";
 import { empty, h, plural, show, toast } from "../dom.js";
 
-const STATES = [["in_progress", "Under way"], ["pending", "To do"], ["done", "Done"], ["cancelled", "Cancelled"]];
+const STATES = [["in_progress", "In progress"], ["pending", "To do"], ["done", "Done"], ["cancelled", "Cancelled"]];
 const NEXT = {
   pending: [["start", "Start"], ["cancel", "Cancel"]],
-  in_progress: [["done", "Done"], ["reopen", "Put back"]],
+  in_progress: [["done", "Done"], ["reopen", "Move back to To do"]],
   done: [["reopen", "Reopen"]],
   cancelled: [["reopen", "Reopen"]],
 };
@@ -14,7 +14,7 @@ const NEXT = {
 export async function open(room) {
   async function load() {
     const { tasks } = await call("task_list", {});
-    if (!tasks.length) return show(room, h("h1", {}, "Tasks"), empty("There is nothing to do", "`nacre task add` or an agent adds the first."));
+    if (!tasks.length) return show(room, h("h1", {}, "Tasks"), empty("No tasks yet", "`nacre task add` adds one; agents can add tasks too."));
     show(room, h("h1", {}, "Tasks ", h("small", {}, plural(tasks.length, "task"))), STATES.map(([status, title]) => {
       const some = tasks.filter((task) => task.status === status);
       return some.length ? h("section", {}, h("h2", {}, title), h("ul", { class: "tasks" }, some.map(item))) : null;

@@ -1,4 +1,4 @@
-// What happened, by day: every write, decision and refusal, from the audit log.
+// Every write, decision and refusal by day, from the audit log.
 
 import { call } from "../api.js";
 import { empty, h, link, plural, put, show } from "../dom.js";
@@ -32,6 +32,6 @@ export async function open(room) {
 
   const button = h("button", { onclick: more }, "Earlier");
   show(room, h("h1", {}, "Timeline"), days, h("div", { class: "buttons" }, button));
-  if (!(await more())) show(days, empty("Nothing has happened yet", "Every write and refusal will stand here."));
+  if (!(await more())) show(days, empty("Nothing has happened yet", "Every write and refusal will be listed here."));
   return {};
 }

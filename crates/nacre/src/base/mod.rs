@@ -10,6 +10,7 @@ pub(crate) mod ids;
 pub(crate) mod markdown;
 pub(crate) mod named;
 pub(crate) mod path;
+pub(crate) mod progress;
 pub mod redact;
 pub(crate) mod schema;
 pub(crate) mod secret;

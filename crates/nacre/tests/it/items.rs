@@ -368,7 +368,8 @@ fn many_files_and_junk_go_through() {
     let mut told = Vec::new();
     let caller = Caller::person("a-person".parse().unwrap(), place.caller.now);
     let done = nacre::project::extract(&mut place.view_of(&caller), folder.path(), None, &mut |looked| {
-        told.push(looked)
+        assert_eq!(looked.total, Some(2_000), "files in a known language");
+        told.push(looked.done)
     });
     // The name of a temporary folder begins with a dot or not; either way it is one.
     let done = done.unwrap();

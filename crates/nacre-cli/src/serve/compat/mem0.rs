@@ -1,6 +1,6 @@
 //! The REST paths of mem0, so that its clients work here unchanged (docs/compatibility-apis.md): those of its hosted service (`/v1`, `/v2`,
-//! `/v3`, `Authorization: Token …`) and those of its own server (`/memories`, `/search`, `X-API-Key` or a bearer). Which group is
-//! asked is the token's to say, as everywhere; `user_id` and its like only say whose of that group's memories are meant.
+//! `/v3`, `Authorization: Token …`) and those of its own server (`/memories`, `/search`, `X-API-Key` or a bearer). The
+//! token selects the group, as everywhere; `user_id` and the other owners only filter that group's memories.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,15 +27,15 @@ use crate::serve::door::known_by;
 use crate::serve::reply::{body_of, pairs, status};
 use crate::serve::state::State;
 
-/// What is asked.
+/// The operation of a path.
 #[derive(Clone, Copy, Debug)]
 enum Ask {
     Ping,
     Add,
     Search,
-    /// In pages, by a filter of the body.
+    /// In pages, by a filter in the body.
     Pages,
-    /// By owners of the query string.
+    /// By owners in the query string.
     List,
     Get,
     Update,
@@ -49,7 +49,7 @@ enum Ask {
     Reset,
 }
 
-/// Every path, and what is asked there.
+/// Every path and its operation.
 const PATHS: &[(MethodFilter, &str, Ask)] = &[
     // The hosted service.
     (MethodFilter::GET, "/v1/ping/", Ask::Ping),
@@ -82,7 +82,7 @@ const PATHS: &[(MethodFilter, &str, Ask)] = &[
     (MethodFilter::POST, "/reset", Ask::Reset),
 ];
 
-/// What a search gives when it is not told.
+/// The default number of hits of a search.
 const TOP_K: u64 = 20;
 const PAGE_SIZE: u64 = 100;
 
@@ -99,14 +99,14 @@ pub fn routes() -> Router<Arc<State>> {
                 return detail(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large");
             };
             let query = pairs(query.as_deref().unwrap_or_default()).into_iter().collect();
-            let asked = Asked { ask, path, named, query, headers, body };
+            let asked = Mem0Request { ask, path, named, query, headers, body };
             asked.answer(state, principal).await
         };
         router.route(path, on(*method, answer))
     })
 }
 
-/// Finds out who a request is from. A cookie counts for nothing here: only programs come this way.
+/// Identifies the sender of a request. Cookies are ignored: only programs use this API.
 pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Request, next: Next) -> Response {
     let headers = request.headers();
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -123,7 +123,7 @@ pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Requ
     }
 }
 
-/// A failure, in mem0's form.
+/// Returns a failure in mem0's form.
 fn detail(status: StatusCode, text: &str) -> Response {
     let text = nacre::redact::text(text);
     let mut answer = (status, Json(json!({ "detail": text }))).into_response();
@@ -133,8 +133,8 @@ fn detail(status: StatusCode, text: &str) -> Response {
     answer
 }
 
-/// A request as it came.
-struct Asked {
+/// A request as it was received.
+struct Mem0Request {
     ask: Ask,
     path: &'static str,
     named: HashMap<String, String>,
@@ -143,7 +143,7 @@ struct Asked {
     body: Bytes,
 }
 
-impl Asked {
+impl Mem0Request {
     async fn answer(self, state: Arc<State>, principal: Principal) -> Response {
         match self.ask(state, principal).await {
             Ok(answer) => Json(answer).into_response(),
@@ -164,7 +164,7 @@ impl Asked {
             caller.session = session;
         }
         if matches!(self.ask, Ask::Ping) {
-            // Nobody's memory is opened for it, and whoever may do nothing here learns it now.
+            // No memory is opened for it, and a caller without rights is refused first.
             if principal.role == nacre::Role::Skill {
                 return Err(Error::RoleDenied { tool: "mem0".into(), role: principal.role.as_str() });
             }
@@ -172,7 +172,7 @@ impl Asked {
                 json!({ "status": "ok", "org_id": "nacre", "project_id": group.as_str(), "user_email": null }),
             );
         }
-        // All of everybody's goes only at the word of a person.
+        // Only a person may delete everything.
         if matches!(self.ask, Ask::Reset) && caller.actor != Actor::Person {
             return Err(Error::PeopleOnly { tool: "/reset".into() });
         }
@@ -185,7 +185,7 @@ impl Asked {
         self.named.get("id").map_or("", String::as_str)
     }
 
-    /// The owners that a query string names, as a filter.
+    /// Returns the owners in the query string as a filter.
     fn owners(&self) -> nacre::Result<Map<String, Value>> {
         let given = OWNERS.iter().filter_map(|owner| Some((*owner, self.query.get(*owner)?)));
         let owners: Map<_, _> =
@@ -193,20 +193,20 @@ impl Asked {
         if owners.is_empty() { Err(unsaid()) } else { Ok(owners) }
     }
 
-    /// The page that is asked for, from 1, and how much one has.
+    /// Returns the requested page, from 1, and the page size.
     fn page(&self) -> (u64, u64) {
         let number = |name: &str| self.query.get(name).and_then(|text| text.parse().ok());
         (number("page").unwrap_or(1).max(1), number("page_size").unwrap_or(PAGE_SIZE).clamp(1, 1000))
     }
 
-    /// Calls the tool of what is asked, and says its answer in mem0's form.
+    /// Calls the tool of the operation, and returns its answer in mem0's form.
     fn run(&self, view: &mut View<'_>, body: &Value, scheme: &str) -> nacre::Result<Value> {
         match self.ask {
             Ask::Ping => Ok(Value::Null),
             Ask::Add => shape(run_json::<AddRequest>(view, added(body)?)?, |added| Ok(json!(added))),
             Ask::Search => {
                 let filters = filters(body)?;
-                // Its own server wants to know whose; the service is told by the filters.
+                // mem0's own server requires an owner; the hosted service uses the filters.
                 if self.path == "/search" && filters.is_empty() {
                     return Err(unsaid());
                 }
@@ -311,7 +311,7 @@ impl Asked {
     }
 }
 
-/// Gives an answer its form, or says that the write waits for a person.
+/// Returns the answer in mem0's form, or says that the write waits for approval.
 fn shape<A>(reply: Reply<A>, form: impl FnOnce(&A) -> nacre::Result<Value>) -> nacre::Result<Value> {
     match reply.outcome {
         Outcome::Done(answer) => form(&answer),
@@ -338,20 +338,20 @@ fn unsaid() -> Error {
 }
 
 fn memories(body: &Value) -> nacre::Result<&Vec<Value>> {
-    const MOST: usize = 1_000;
+    const MAX_PAGE_SIZE: usize = 1_000;
     match body["memories"].as_array() {
-        Some(many) if many.len() > MOST => Err(bad("memories", "has more than 1000 items")),
+        Some(many) if many.len() > MAX_PAGE_SIZE => Err(bad("memories", "has more than 1000 items")),
         Some(many) if !many.is_empty() => Ok(many),
         _ => Err(bad("memories", "is missing")),
     }
 }
 
-/// The filters of a body, with the owners that stand beside them.
+/// Returns the filters of a body, with the owners next to them.
 fn filters(body: &Value) -> nacre::Result<Map<String, Value>> {
     let mut filters = match &body["filters"] {
         Value::Null => Map::new(),
         Value::Object(filters) => filters.clone(),
-        // The service takes a list for one that holds as a whole.
+        // The hosted service treats a list as a conjunction.
         Value::Array(list) => Map::from_iter([("AND".to_owned(), Value::Array(list.clone()))]),
         _ => return Err(bad("filters", "is no object")),
     };
@@ -363,7 +363,7 @@ fn filters(body: &Value) -> nacre::Result<Map<String, Value>> {
     Ok(filters)
 }
 
-/// The arguments of what stores messages: these are a text, one message or many, their content a text or parts of one.
+/// Returns the arguments to store messages: a text, one message or many, each with a text or parts of one.
 fn added(body: &Value) -> nacre::Result<Value> {
     let message = |message: &Value| -> nacre::Result<Value> {
         let content = match &message["content"] {
@@ -387,7 +387,7 @@ fn added(body: &Value) -> nacre::Result<Value> {
         arguments[name] = body[name].clone();
     }
     for owner in OWNERS {
-        // What is passed over would be stored as somebody else's.
+        // An ignored owner would attribute the memory to somebody else.
         if !matches!(body[*owner], Value::Null | Value::String(_)) {
             return Err(bad(owner, "is no text"));
         }
@@ -399,7 +399,7 @@ fn added(body: &Value) -> nacre::Result<Value> {
     Ok(arguments)
 }
 
-/// The arguments of what changes a memory.
+/// Returns the arguments to change a memory.
 fn changed(id: &str, body: &Value) -> Value {
     let text = ["text", "data", "memory"].iter().map(|name| &body[*name]).find(|text| text.is_string());
     let mut arguments = json!({ "id": id, "text": text, "metadata": body["metadata"] });

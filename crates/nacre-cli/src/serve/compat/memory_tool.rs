@@ -25,7 +25,7 @@ pub async fn answer(
 ) -> Result<Response, Response> {
     let input = nacre::call::parse(&body_of(body)?).map_err(|error| failed(&error))?;
     let (mut caller, group) = principal.caller(&headers, state.now()).map_err(|error| failed(&error))?;
-    // Whoever gave it the token: what uses this tool is a model.
+    // Even with a person's token: the caller of this tool is a model.
     caller.actor = nacre::Actor::Agent;
     let work = move |view: &mut View<'_>| Ok(result(view, input));
     match state.pool.ask(Who { caller, group }, work).await.and_then(|answer| answer) {

@@ -29,6 +29,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::base::caller::Visibility;
+use crate::base::progress::{Progress, Unit};
 use crate::base::{Error, Result};
 use crate::group::View;
 use crate::records::session::TranscriptImport;
@@ -268,13 +269,13 @@ pub struct Sample {
 }
 
 /// Imports the memory of another program. Items that were imported before are recognised: unchanged ones
-/// stay, and changes at the source are applied. `progress` gets the number of items read.
+/// stay, and changes at the source are applied. `progress` is called after each transaction.
 pub fn import(
     view: &mut View<'_>,
     format: &'static Format,
     path: &Path,
     options: &Options,
-    progress: &mut dyn FnMut(usize),
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<Report> {
     let caller = view.caller();
     let bad = |problem: String| Error::ForeignSource { format: format.name, path: path.to_owned(), problem };
@@ -300,7 +301,9 @@ pub fn import(
     if !options.dry_run
         && report.kinds.get("document").is_some_and(|counts| counts.added + counts.changed > 0)
     {
-        workspace::sync_with(view, &mut |done, _| progress(done))?;
+        workspace::sync_with(view, &mut |done, total| {
+            progress(Progress { unit: Unit::Documents, done, total: Some(total) });
+        })?;
     }
     Ok(report)
 }

@@ -17,6 +17,7 @@ use super::{Counts, Format, Report, Sample, SkippedItem, add_messages};
 use crate::base::caller::Caller;
 use crate::base::caller::{is_marked, is_private};
 use crate::base::frame::{one_line, strip_injected};
+use crate::base::progress::{Progress, Unit};
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
@@ -129,6 +130,11 @@ struct Part {
     items: Vec<Item>,
 }
 
+/// Returns the progress of a source whose size is not known.
+fn items(done: usize) -> Progress {
+    Progress { unit: Unit::Items, done, total: None }
+}
+
 /// Imports items and counts the results.
 pub(super) struct Sink<'a> {
     view: View<'a>,
@@ -142,7 +148,9 @@ pub(super) struct Sink<'a> {
     taken: usize,
     /// Documents that have been written: two names in a source may map to one path here.
     paths: HashSet<String>,
-    progress: &'a mut dyn FnMut(usize),
+    /// Notes of the source, if it is a folder of notes: how many were read, and how many there are.
+    notes: Option<(usize, usize)>,
+    progress: &'a mut dyn FnMut(Progress),
 }
 
 impl<'a> Sink<'a> {
@@ -151,7 +159,7 @@ impl<'a> Sink<'a> {
         format: &'static Format,
         source: &'a Source,
         dry_run: bool,
-        progress: &'a mut dyn FnMut(usize),
+        progress: &'a mut dyn FnMut(Progress),
     ) -> Sink<'a> {
         let report = Report {
             format: format.name,
@@ -175,7 +183,20 @@ impl<'a> Sink<'a> {
             waiting: (0, 0),
             taken: 0,
             paths,
+            notes: None,
             progress,
+        }
+    }
+
+    /// Announces how many notes the source has. From then on notes are counted, not items.
+    pub(super) fn expect_notes(&mut self, total: usize) {
+        self.notes = Some((0, total));
+    }
+
+    /// Counts a note that was read, even if it was skipped.
+    pub(super) fn note_read(&mut self) {
+        if let Some((read, _)) = &mut self.notes {
+            *read += 1;
         }
     }
 
@@ -281,7 +302,7 @@ impl<'a> Sink<'a> {
             let progress = &mut self.progress;
             let told = |messages: usize| {
                 far = before + messages;
-                progress(far);
+                progress(items(far));
             };
             session::import_transcript(&mut self.view, input, name, told)
         };
@@ -314,7 +335,7 @@ impl<'a> Sink<'a> {
         let mut count = |references: &mut Vec<String>| -> Result<()> {
             let known = group.read_all(|db| known_messages(db, references))?;
             (added, present) = (added + references.len() - known, present + known);
-            progress(added + present);
+            progress(items(added + present));
             references.clear();
             Ok(())
         };
@@ -349,7 +370,10 @@ impl<'a> Sink<'a> {
             self.write_records(&parts)?;
         }
         self.taken += parts.iter().map(|part| part.items.len()).sum::<usize>();
-        (self.progress)(self.taken);
+        (self.progress)(match self.notes {
+            Some((done, total)) => Progress { unit: Unit::Notes, done, total: Some(total) },
+            None => items(self.taken),
+        });
         Ok(())
     }
 

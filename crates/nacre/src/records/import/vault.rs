@@ -74,7 +74,9 @@ fn notes(source: &Source, graph: Graph, sink: &mut Sink<'_>) -> Result<()> {
     for (path, why) in found.passed {
         sink.skip(&path, why);
     }
+    sink.expect_notes(found.files.len());
     for path in found.files {
+        sink.note_read();
         match source.text(&path) {
             Ok(text) => note(source, graph, text, sink),
             Err(why) => {

@@ -22,6 +22,7 @@ use serde::Serialize;
 use crate::base::caller::Caller;
 use crate::base::caller::is_marked;
 use crate::base::ids::ProjectName;
+use crate::base::progress::{Progress, Unit};
 use crate::base::redact;
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time};
@@ -85,13 +86,13 @@ pub struct ExtractReport {
     pub kept: Option<String>,
 }
 
-/// Extracts the items of a folder and replaces those extracted before. `progress` gets the number of files
-/// examined. An interrupted extraction continues where it stopped.
+/// Extracts the items of a folder, in place of those extracted before. `progress` is called after each transaction. An
+/// interrupted extraction continues where it stopped.
 pub fn extract(
     view: &mut View<'_>,
     folder: &Path,
     name: Option<&ProjectName>,
-    progress: &mut dyn FnMut(usize),
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<ExtractReport> {
     let real = real(folder)?;
     let project = view.write(|tx| adopt(tx, &real, name))?;
@@ -213,13 +214,15 @@ fn files(db: &Connection, project: i64) -> Result<HashMap<String, FileRow>> {
 fn extract_project(
     view: &mut View<'_>,
     project: &Project,
-    progress: &mut dyn FnMut(usize),
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<ExtractReport> {
     let caller = view.caller();
     let root = PathBuf::from(&project.folder);
     let mut before = view.read_all(|db| files(db, project.number))?;
     let (mut passed, mut batch) = (SkippedFiles::default(), Batch::default());
     let (mut looked, mut read, mut unchanged) = (0, 0, 0);
+    // Counted once there is enough work to show: a walk alone is fast, but not free.
+    let mut total = None;
     walk::walk(&root, &mut passed, &mut |seen, language, passed| {
         looked += 1;
         let was = before.remove(&seen.path);
@@ -255,7 +258,8 @@ fn extract_project(
         }
         if batch.is_full() {
             batch.write(view, caller, project)?;
-            progress(looked);
+            let total = Some(*total.get_or_insert_with(|| walk::count(&root)));
+            progress(Progress { unit: Unit::Files, done: looked, total });
         }
         Ok(())
     })?;

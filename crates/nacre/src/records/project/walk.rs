@@ -42,6 +42,17 @@ impl SkippedFiles {
     }
 }
 
+/// Counts the files that a walk visits.
+pub(super) fn count(root: &Path) -> usize {
+    let mut files = 0;
+    let counted = walk(root, &mut SkippedFiles::default(), &mut |_, _, _| {
+        files += 1;
+        Ok(())
+    });
+    debug_assert!(counted.is_ok(), "counting can't fail");
+    files
+}
+
 /// Walks the files of a project in known languages, by name, folder after folder.
 pub(super) fn walk(
     root: &Path,

@@ -1,0 +1,26 @@
+//! How far a long operation is, for a caller that shows it.
+
+/// A step of a long operation. Everything counted in `done` is stored: an operation that is stopped here keeps it, and
+/// continues after it when it is run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What is counted.
+    pub unit: Unit,
+    /// How many are done.
+    pub done: usize,
+    /// How many there are; `None`: that is not known before the end.
+    pub total: Option<usize>,
+}
+
+/// What a [`Progress`] counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Notes that are read from a folder.
+    Notes,
+    /// Memories, facts or messages that are read from a source.
+    Items,
+    /// Files of a project.
+    Files,
+    /// Documents that are indexed.
+    Documents,
+}
