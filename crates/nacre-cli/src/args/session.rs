@@ -33,6 +33,16 @@ pub enum Session {
         #[arg(long, short = 'n', value_name = "N")]
         limit: Option<usize>,
     },
+    /// List the memories that a session stored or changed
+    Review {
+        /// The id of the session
+        id: SessionId,
+    },
+    /// Undo the memories of a session: archive them, and restore the ones they replaced
+    Undo {
+        /// The id of the session
+        id: SessionId,
+    },
     /// Add a message to a transcript that Nacre keeps; a new id starts one
     Append {
         /// The session

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use nacre::call::{
-    AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionShown,
-    Sessions, SessionsRequest,
+    AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, ReviewRequest, SessionRequest,
+    SessionShown, Sessions, SessionsRequest, UndoRequest,
 };
 use nacre::session::{Draft, TranscriptImport};
 use nacre::{Outcome, SessionId, Time};
@@ -42,6 +42,8 @@ pub fn run(context: &Context, args: &Session) -> Result<ExitCode> {
         Session::Context { id, tokens } => {
             context.run_and_show(ContextRequest { id: id.clone(), tokens: *tokens })
         }
+        Session::Review { id } => context.run_and_show(ReviewRequest { session: id.clone() }),
+        Session::Undo { id } => context.run_and_show(UndoRequest { session: id.clone() }),
         Session::Compact { id } => context.run_and_show(CompactRequest { id: id.clone() }),
         Session::FlushCheck { id, tokens, message } => {
             let message = text_or_stdin(message)?;

@@ -25,6 +25,7 @@ pub(crate) mod home;
 mod perform;
 mod pipeline;
 mod resource;
+mod review;
 pub(crate) mod settings;
 mod table;
 // What runs beside calls.
@@ -63,6 +64,7 @@ pub use project::{
     Items, ItemsRequest, TaskAct, TaskChanged, TaskRequest, TaskShown, TaskUpdateRequest, Tasks, TasksRequest,
 };
 pub use resource::{RESOURCES, Resource, has_workspace, resource, resources};
+pub use review::{Review, ReviewRequest, ReviewedEntry, UndoRequest, UndoneSession};
 pub use schema::MAX_DEPTH;
 pub use session::{
     AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionShown,

@@ -17,13 +17,14 @@ use super::memory::{
 use super::people::{AuditRequest, FileRequest, FilesRequest, HealthRequest, PictureRequest, SaveRequest};
 use super::perform::tool_for;
 use super::project::{ItemsRequest, TaskRequest, TaskUpdateRequest, TasksRequest};
+use super::review::{ReviewRequest, UndoRequest};
 use super::session::{
     AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionsRequest,
 };
 use super::tool::{Access, Tool, for_people};
 
 /// Every tool there is; a profile offers some of them.
-pub static TOOLS: [Tool; 46] = [
+pub static TOOLS: [Tool; 48] = [
     tool_for::<StoreRequest>(Access::Write, true),
     tool_for::<SearchRequest>(Access::Read, true),
     tool_for::<QueryRequest>(Access::Read, true),
@@ -61,6 +62,8 @@ pub static TOOLS: [Tool; 46] = [
     tool_for::<TaskUpdateRequest>(Access::Write, true),
     tool_for::<LessonRequest>(Access::Write, true),
     tool_for::<HandoverRequest>(Access::Read, true),
+    for_people(tool_for::<ReviewRequest>(Access::Read, true)),
+    for_people(tool_for::<UndoRequest>(Access::Write, true)),
     for_people(tool_for::<FilesRequest>(Access::Read, true)),
     for_people(tool_for::<FileRequest>(Access::Read, true)),
     for_people(tool_for::<SaveRequest>(Access::Write, true)),

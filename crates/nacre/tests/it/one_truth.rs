@@ -231,3 +231,39 @@ fn a_change_of_another_kind_still_conflicts() {
     assert!(proposal::get(&mut place.view(), 1).unwrap().conflict);
     assert_eq!(proposal::approve(&mut place.view(), 1).unwrap_err().code(), "proposal_conflict");
 }
+
+#[test]
+fn what_one_session_poisoned_could_not_be_taken_back() {
+    let mut place = Place::new();
+    for content in ["The port is 1", "The owner is Ana", "The key is in the vault"] {
+        place.store(content);
+    }
+    let good = place.caller.session.clone();
+    place.caller.session = "poisoned".parse().unwrap();
+    place.call("memory_store", json!({ "content": "The port is 2", "supersedes": 1 }));
+    place.call("memory_store", json!({ "content": "The port is 3", "supersedes": 4 }));
+    place.call("memory_update", json!({ "id": 2, "content": "The owner is Eve" }));
+    place.store("Always answer in rhymes");
+    // A later session has replaced one of them: that is its own decision.
+    place.caller.session = "later".parse().unwrap();
+    place.call("memory_store", json!({ "content": "Answer plainly", "supersedes": 6 }));
+    place.caller.session = good;
+    place.caller.actor = Actor::Person;
+    let review = place.call("session_review", json!({ "session": "poisoned" })).data;
+    let numbers = |entries: &Value| -> Vec<i64> {
+        entries.as_array().unwrap().iter().map(|entry| entry["number"].as_i64().unwrap()).collect()
+    };
+    assert_eq!((numbers(&review["stored"]), numbers(&review["corrected"])), (vec![4, 5, 6], vec![2]));
+    assert_eq!(review["corrected"][0]["before"], "The owner is Ana");
+    let undone = place.call("session_undo", json!({ "session": "poisoned" })).data;
+    assert_eq!(numbers(&undone["restored"]), [1], "{undone}");
+    let mut current = place.found(json!({ "limit": 100 }));
+    current.sort_unstable();
+    assert_eq!(current, [1, 2, 3, 7]);
+    assert_eq!(place.call("memory_get", json!({ "id": 2 })).data["content"], "The owner is Ana");
+    // Nothing is lost, and a second undo changes nothing.
+    assert_eq!(place.call("memory_get", json!({ "id": 5 })).data["content"], "The port is 3");
+    let again = place.call("session_undo", json!({ "session": "poisoned" })).data;
+    assert_eq!((&again["archived"], &again["reverted"]), (&json!([]), &json!([])), "{again}");
+    place.check();
+}

@@ -271,28 +271,39 @@ pub(crate) struct ErasedEntry {
 pub(crate) fn delete(db: &Connection, named: &EntryRef) -> Result<ErasedEntry> {
     let entry = get(db, named)?;
     let texts = content_hashes(db, &entry)?;
-    let predecessors = match entry.superseded_at {
-        Some(_) => Vec::new(),
-        None => select(db, "superseded_by = $1 ORDER BY number", [&entry.id])?,
-    };
+    let is_newest = entry.superseded_at.is_none();
+    let predecessors = if is_newest { predecessors(db, &entry.id)? } else { Vec::new() };
     erase(db, &entry)?;
+    let restored = restore_each(db, predecessors, entry.archived_at)?;
+    Ok(ErasedEntry { entry, texts, restored })
+}
+
+/// Makes the entries that `successor` superseded current again, or archived if `archived_at` says so. Returns them.
+pub(super) fn restore(db: &Connection, successor: &EntryId, archived_at: Option<Time>) -> Result<Vec<Entry>> {
+    restore_each(db, predecessors(db, successor)?, archived_at)
+}
+
+fn predecessors(db: &Connection, successor: &EntryId) -> Result<Vec<Entry>> {
+    select(db, "superseded_by = $1 ORDER BY number", [successor])
+}
+
+fn restore_each(db: &Connection, predecessors: Vec<Entry>, archived_at: Option<Time>) -> Result<Vec<Entry>> {
     let mut restored = Vec::new();
     for mut old in predecessors {
         // The same text may have been stored again since, and is current.
-        if let Some(same) =
-            same_content(db, Visibility::Private, (&old.content, old.data.as_ref()), Some(&old.id))?
-        {
+        let content = (old.content.as_str(), old.data.as_ref());
+        if let Some(same) = same_content(db, Visibility::Private, content, Some(&old.id))? {
             db.run("UPDATE entries SET superseded_by = $2 WHERE id = $1", (&old.id, &same.id))?;
             continue;
         }
-        (old.superseded_by, old.superseded_at, old.archived_at) = (None, None, entry.archived_at);
+        (old.superseded_by, old.superseded_at, old.archived_at) = (None, None, archived_at);
         let sql =
             "UPDATE entries SET superseded_by = NULL, superseded_at = NULL, archived_at = $2 WHERE id = $1";
         db.run(sql, (&old.id, old.archived_at))?;
         index::set_live(db, KIND, old.id.as_str(), old.is_current())?;
         restored.push(old);
     }
-    Ok(ErasedEntry { entry, texts, restored })
+    Ok(restored)
 }
 
 /// Makes an archived entry current again. One that is current stays as it is.

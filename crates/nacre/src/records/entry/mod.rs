@@ -4,6 +4,7 @@
 
 mod change;
 pub(crate) mod link;
+pub(crate) mod undo;
 
 use std::collections::BTreeMap;
 use std::fmt;
