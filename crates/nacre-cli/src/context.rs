@@ -199,7 +199,7 @@ impl Context {
             return Ok(());
         }
         let known = groups.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let hint = format!("there is: {known}; `nacre group add {name}` creates it");
+        let hint = format!("existing groups: {known}; `nacre group add {name}` creates it");
         Err(Failure::not_found("no_group", format!("there is no group `{name}`"), &hint).into())
     }
 
@@ -486,7 +486,7 @@ pub fn zone() -> Zone {
 /// Returns the home: the folder that holds everything.
 pub fn home_path(global: &Global) -> Result<PathBuf> {
     match &global.home {
-        Some(path) => std::path::absolute(path).context("the home is no path"),
+        Some(path) => std::path::absolute(path).context("the home is not a valid path"),
         None => platform_home(),
     }
 }

@@ -128,7 +128,7 @@ pub fn usage(problem: &clap::Error, as_json: bool) -> ExitCode {
         let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect::<Vec<_>>();
         let message = lines.join(" ");
         let message = message.trim_start_matches("error: ");
-        let hint = "`nacre --help` shows the commands, `nacre COMMAND --help` what one takes";
+        let hint = "`nacre --help` shows the commands, `nacre COMMAND --help` the options of one";
         let kind = Kind::Invalid.as_str();
         let _ =
             json(&json!({ "error": { "code": "usage", "kind": kind, "message": message, "hint": hint } }));

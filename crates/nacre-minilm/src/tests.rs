@@ -264,7 +264,7 @@ fn a_damaged_file_is_refused() {
         file[at..at + bytes.len()].copy_from_slice(bytes);
         file
     };
-    check(with(8, &2u32.to_le_bytes()), "form 2");
+    check(with(8, &2u32.to_le_bytes()), "format 2");
     for number in 1..7 {
         check(with(8 + 4 * number, &u32::MAX.to_le_bytes()), "impossible shape");
         check(
@@ -311,10 +311,10 @@ fn weights_of_another_form_are_refused() {
         (vec![], "too short"),
         (header("{}", u64::MAX), "longer than the file"),
         (header("{}", 3), "longer than the file"),
-        (header("{]", 2), "not JSON"),
-        (header("[]", 2), "not JSON"),
+        (header("{]", 2), "not a JSON object"),
+        (header("[]", 2), "not a JSON object"),
         (header("{}", 2), "no tensor"),
-        (header(&"[".repeat(5000), 5000), "not JSON"),
+        (header(&"[".repeat(5000), 5000), "not a JSON object"),
         (header(&huge, huge.len() as u64), "ends before"),
         (header(&turned, turned.len() as u64), "ends before"),
         (header(&halves, halves.len() as u64), "only F32"),

@@ -112,7 +112,7 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
         serde_json::from_value(Value::from(word.as_str())).map_err(|_| nacre::Error::BadArgument {
             tool: "search".into(),
             field: "--scope".into(),
-            problem: format!("is `{word}`, none of entries, memory, graph, items, sessions, sources"),
+            problem: format!("is `{word}`, not one of entries, memory, graph, items, sessions, sources"),
             nearest: None,
         })
     });

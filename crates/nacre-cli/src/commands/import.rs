@@ -138,7 +138,7 @@ fn own(context: &Context, name: &str, args: &Import) -> Result<ExitCode> {
     let Some(path) = args.path.as_deref().filter(|_| !args.dry_run && args.name.is_none()) else {
         let problem = match args.path {
             None => "is missing: the folder or file",
-            Some(_) => "is imported as it is, without `--dry-run` or `--as`",
+            Some(_) => "does not support `--dry-run` or `--as`",
         };
         let (tool, field) = ("import".to_owned(), "PATH".to_owned());
         return Err(nacre::Error::BadArgument { tool, field, problem: problem.into(), nearest: None }.into());

@@ -54,7 +54,7 @@ fn list(context: &Context) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if rows.is_empty() {
-        render::note("no plugin is named in the settings; docs/plugins.md says how");
+        render::note("no plugin is configured; see docs/plugins.md");
     }
     let table = rows.iter().zip(&asked).map(|(row, (name, of, _))| {
         let what = match (row["starts"].as_bool(), &row["problem"]) {
@@ -126,7 +126,7 @@ fn test(context: &Context, name: &str, message: &str) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if lines.is_empty() {
-        render::note("it has nothing to say");
+        render::note("it adds nothing");
     }
     for one in &lines {
         let (text, reason) =

@@ -87,7 +87,7 @@ fn meaning(home: &Path) -> Result<String> {
     answer(home, &["store", "My puppy is sick"])?;
     let found = answer(home, &["search", "the dog is ill"])?;
     let first = found["hits"][0]["text"].as_str().unwrap_or_default();
-    ensure!(first.contains("puppy"), "the built-in model does not find what is meant: {found}");
+    ensure!(first.contains("puppy"), "the built-in model does not find by meaning: {found}");
     Ok("found by meaning".into())
 }
 

@@ -59,7 +59,7 @@ fn keeper() -> Result<Keeper> {
         });
     }
     bail!(
-        "there is no way yet to keep `nacre serve` running on this system; start it with whatever starts your programs"
+        "there is no way yet to keep `nacre serve` running on this system; start it with your own startup scripts"
     )
 }
 
@@ -91,7 +91,7 @@ fn install(context: &Context, keeper: &Keeper, args: &ServiceInstall) -> Result<
     // Created here and shown to the user: a server would write it to a log.
     let (_, first) = Tokens::open(context)?;
     let folder = keeper.file.parent().context("the file is in a folder")?;
-    fs::create_dir_all(folder).with_context(|| format!("{} can't be made", folder.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("{} can't be created", folder.display()))?;
     // A running server is not restarted for another unit; the commands below report its state.
     if keeper.file.exists() {
         done(&keeper.stop);
@@ -128,7 +128,7 @@ fn uninstall(context: &Context, keeper: &Keeper) -> Result<ExitCode> {
     if context.global.json {
         render::json(&json!({ "file": keeper.file, "removed": there }))?;
     } else if !there {
-        render::out("There is no such service.")?;
+        render::out("The service is not installed.")?;
     } else if left.is_empty() {
         render::out("The server is stopped and will not be started again. The memory stays.")?;
     } else {

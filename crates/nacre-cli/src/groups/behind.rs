@@ -85,7 +85,7 @@ fn work(home: &Home, name: &GroupName, clock: Option<Time>, pause: &Pause) {
             }
             Err(problem) => {
                 if wait == DOWN_PAUSE {
-                    render::note(&format!("vectors are not made for now: {problem}"));
+                    render::note(&format!("no vectors are made for now: {problem}"));
                 }
                 let next = pause.wait(wait);
                 (wait, open) = ((wait * 2).min(MAX_PAUSE), None);

@@ -96,5 +96,5 @@ fn concerns(root: &Path, event: &DebouncedEvent) -> bool {
 }
 
 fn say(problem: &Error) {
-    render::note(&format!("the documents can't be watched, so searches look at them: {problem}"));
+    render::note(&format!("the documents can't be watched, so every search checks them: {problem}"));
 }

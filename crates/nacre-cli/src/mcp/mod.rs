@@ -50,13 +50,13 @@ struct Start {
 static BRIEF: Start = Start {
     name: "brief",
     uri: "memory://brief",
-    about: "What is remembered from earlier sessions: preferences and instructions first, then facts",
+    about: "Memories from earlier sessions: preferences and instructions first, then facts",
     read: |view| Ok(nacre::run(view, BriefRequest::default())?.text),
 };
 static BOOT: Start = Start {
     name: "boot",
     uri: "memory://boot",
-    about: "What a session starts with: the files of the workspace, the brief, which skills there are",
+    about: "The startup context of a session: workspace files, the brief and the skills",
     read: |view| Ok(nacre::run(view, BootRequest::default())?.text),
 };
 

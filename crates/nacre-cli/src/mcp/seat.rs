@@ -39,7 +39,7 @@ impl Seat {
                 let parts = context.extensions.get::<axum::http::request::Parts>();
                 let known = parts.and_then(|parts| Some((parts, parts.extensions.get::<Principal>()?)));
                 let (parts, principal) =
-                    known.ok_or_else(|| ErrorData::internal_error("nobody knows who asks", None))?;
+                    known.ok_or_else(|| ErrorData::internal_error("the caller is unknown", None))?;
                 let (mut caller, group) = principal.caller(&parts.headers, pool.now()).map_err(|error| {
                     ErrorData::invalid_params(error.to_string(), Some(json!({ "code": error.code() })))
                 })?;

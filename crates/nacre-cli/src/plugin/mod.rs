@@ -256,7 +256,7 @@ impl PluginRequest {
                 };
                 let errors = process.errors();
                 match errors.lines().last() {
-                    Some(last) => format!("{what}; its last words: {}", render::line(last, 200)),
+                    Some(last) => format!("{what}; end of its standard error: {}", render::line(last, 200)),
                     None => what,
                 }
             }
@@ -266,7 +266,7 @@ impl PluginRequest {
             }
             Err(RecvTimeoutError::Disconnected) => {
                 process.end();
-                "was given up".into()
+                "was stopped".into()
             }
         };
         lock(&self.plugin.state).failures += 1;

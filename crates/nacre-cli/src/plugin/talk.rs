@@ -120,7 +120,7 @@ impl Running {
         match (read, line.last()) {
             (Ok(_), Some(b'\n')) => Ok(line),
             (Ok(_), Some(_)) if line.len() > MAX_LINE_BYTES => {
-                Err(Trouble::Nonsense(format!("said more than {MAX_LINE_BYTES} bytes in one line")))
+                Err(Trouble::Nonsense(format!("sent more than {MAX_LINE_BYTES} bytes in one line")))
             }
             _ => Err(Trouble::Gone),
         }

@@ -27,7 +27,7 @@ pub async fn guard(Extract(state): Extract<Arc<State>>, request: Request, next: 
         Some(problem) => refuse(StatusCode::FORBIDDEN, "not_let_in", problem, None),
         None => match tokio::time::timeout(state.hosts.longest, next.run(request)).await {
             Ok(answer) => answer,
-            Err(_) => refuse(StatusCode::REQUEST_TIMEOUT, "too_slow", "this took too long", None),
+            Err(_) => refuse(StatusCode::REQUEST_TIMEOUT, "too_slow", "the request took too long", None),
         },
     };
     state.metrics.count(&path, answer.status(), begun.elapsed());
@@ -62,7 +62,7 @@ pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Requ
             next.run(request).await
         }
         Err(problem) => {
-            let hint = "give a token as `Authorization: Bearer …` (`nacre token add NAME`), or open the page with `nacre ui`";
+            let hint = "give a token as `Authorization: Bearer …` (`nacre token add NAME`), or open the dashboard with `nacre ui`";
             let mut answer = refuse(StatusCode::UNAUTHORIZED, "unauthorized", problem, Some(hint));
             answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"nacre\""));
             answer.into_response()
@@ -75,7 +75,7 @@ pub fn known_by(state: &State, secret: &str) -> Result<Principal, &'static str> 
     if state.logins.is_key(secret) {
         return Ok(Principal::OWNER);
     }
-    let token = state.tokens.find(secret.trim()).ok_or("this token is not known")?;
+    let token = state.tokens.find(secret.trim()).ok_or("the token is unknown")?;
     let (role, visibility) = (token.role(), token.visibility);
     let (group, person, untrusted) = (token.group, token.person, token.untrusted);
     Ok(Principal { token: Some(token.name), group, role, visibility, person, untrusted, page: false })
@@ -87,11 +87,11 @@ pub fn proof(state: &State, headers: &HeaderMap) -> Result<(String, bool), &'sta
         // The scheme is case-insensitive (RFC 9110).
         let given = given.to_str().ok().and_then(|text| text.split_once(' '));
         let secret = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        return Ok((secret.ok_or("this is no bearer token")?.1.trim().to_owned(), false));
+        return Ok((secret.ok_or("this is not a bearer token")?.1.trim().to_owned(), false));
     }
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let ours = cookies.flat_map(|line| line.split(';')).find_map(|pair| pair.trim().strip_prefix("nacre="));
-    let secret = state.logins.secret(ours.ok_or("there is no token")?);
+    let secret = state.logins.secret(ours.ok_or("the request has no token")?);
     Ok((secret.ok_or("this page was opened before the server last started")?, true))
 }
 
@@ -99,7 +99,7 @@ pub fn proof(state: &State, headers: &HeaderMap) -> Result<(String, bool), &'sta
 pub fn known(state: &State, method: &Method, headers: &HeaderMap) -> Result<Principal, &'static str> {
     let (secret, page) = proof(state, headers)?;
     if page && method != Method::GET && !headers.contains_key(OURS) {
-        return Err("a cookie alone changes nothing");
+        return Err("a cookie alone is not enough to change something");
     }
     Ok(Principal { page, ..known_by(state, &secret)? })
 }

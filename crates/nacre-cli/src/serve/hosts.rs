@@ -60,10 +60,10 @@ impl Hosts {
                 if host.is_some_and(|host| self.is_ours(host)) {
                     None
                 } else {
-                    Some("pages of other sites are not let in")
+                    Some("requests from pages of other sites are refused")
                 }
             }
-            Err(()) => Some("pages of other sites are not let in"),
+            Err(()) => Some("requests from pages of other sites are refused"),
         }
     }
 }

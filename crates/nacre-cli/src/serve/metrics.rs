@@ -94,7 +94,7 @@ impl Metrics {
         );
         let _ = writeln!(
             text,
-            "# HELP nacre_up_seconds Since the start.\n# TYPE nacre_up_seconds gauge\nnacre_up_seconds {}",
+            "# HELP nacre_up_seconds Seconds since the start.\n# TYPE nacre_up_seconds gauge\nnacre_up_seconds {}",
             started.elapsed().as_secs()
         );
         text

@@ -173,7 +173,7 @@ async fn room(
     let begins = !headers.contains_key("mcp-session-id")
         && headers.get("mcp-protocol-version").is_none_or(|version| version != "2026-07-28");
     if begins && sessions.sessions.read().await.len() >= MAX_SESSIONS {
-        let said = "there are too many sessions; one ends when it was idle for minutes";
+        let said = "there are too many sessions; a session ends after a few idle minutes";
         return reply::refuse(StatusCode::SERVICE_UNAVAILABLE, "too_many_sessions", said, None);
     }
     next.run(request).await
@@ -242,7 +242,7 @@ fn tls(args: &Serve) -> Result<Option<TlsAcceptor>> {
     let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) else {
         return Ok(None);
     };
-    let read = |path: &Path| format!("{} is no certificate or key in PEM form", path.display());
+    let read = |path: &Path| format!("{} is not a certificate or key in PEM format", path.display());
     let certs: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(cert)
         .with_context(|| read(cert))?
         .collect::<Result<_, _>>()
@@ -253,7 +253,7 @@ fn tls(args: &Serve) -> Result<Option<TlsAcceptor>> {
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
         .with_single_cert(certs, key)
-        .context("the certificate and the key do not fit")?;
+        .context("the certificate and the key do not match")?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Some(TlsAcceptor::from(Arc::new(config))))
 }
@@ -408,9 +408,9 @@ fn open_page(url: &str, key: &str) -> Result<()> {
     let mut answer = ureq::post(format!("{url}/v1/login"))
         .header("authorization", &format!("Bearer {key}"))
         .send_empty()
-        .context("the server does not give a link")?;
+        .context("the server refused to create a link")?;
     let link: serde_json::Value = serde_json::from_str(&answer.body_mut().read_to_string()?)?;
-    let link = format!("{url}{}", link["path"].as_str().context("the server gave no link")?);
+    let link = format!("{url}{}", link["path"].as_str().context("the server returned no link")?);
     render::note(&format!("open {link} (it works once, for two minutes)"));
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let opened = std::process::Command::new(program)

@@ -138,15 +138,15 @@ fn as_text(schema: &Value) -> Value {
 
 fn responses(tool: &Tool) -> Value {
     const FAILURES: &[(&str, &str)] = &[
-        ("400", "The request is wrong"),
-        ("401", "There is no token, or none that is known"),
+        ("400", "The request is invalid"),
+        ("401", "The token is missing or unknown"),
         ("403", "The caller may not do this"),
-        ("404", "What is named is not there"),
-        ("408", "It took too long"),
-        ("409", "It does not fit the present state"),
+        ("404", "Not found"),
+        ("408", "The request took too long"),
+        ("409", "Conflict with the current state"),
         ("413", "The request is too large"),
-        ("429", "A limit is used up"),
-        ("503", "The store can't serve this now"),
+        ("429", "A limit is exceeded"),
+        ("503", "The store is unavailable"),
     ];
     let mut all = Map::new();
     all.insert(

@@ -58,7 +58,7 @@ pub async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Response {
 
 fn give(path: &str, headers: &HeaderMap) -> Response {
     let Some((name, bytes)) = FILES.iter().find(|(name, _)| *name == path) else {
-        return refuse(StatusCode::NOT_FOUND, "no_such_path", "there is no such file of the page", None);
+        return refuse(StatusCode::NOT_FOUND, "no_such_path", "the dashboard has no such file", None);
     };
     let tag = format!("\"{}\"", &blake3::hash(bytes).to_hex()[..16]);
     let known = headers.get(IF_NONE_MATCH).is_some_and(|given| given.as_bytes() == tag.as_bytes());
@@ -85,11 +85,13 @@ pub async fn link(
     headers: HeaderMap,
 ) -> Response {
     if !principal.person {
-        return refuse(StatusCode::FORBIDDEN, "role_denied", "the page is for people", None);
+        return refuse(StatusCode::FORBIDDEN, "role_denied", "the dashboard is for people only", None);
     }
     match proof(&state, &headers).ok().and_then(|(secret, _)| state.logins.link(secret)) {
         Some(code) => axum::Json(json!({ "path": format!("/login?code={code}") })).into_response(),
-        None => refuse(StatusCode::TOO_MANY_REQUESTS, "too_many_links", "many links wait to be opened", None),
+        None => {
+            refuse(StatusCode::TOO_MANY_REQUESTS, "too_many_links", "too many sign-in links are unused", None)
+        }
     }
 }
 

@@ -223,7 +223,7 @@ pub async fn not_so(method: Method) -> Response {
     refuse(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
-        &format!("{method} is not for this path"),
+        &format!("{method} is not allowed on this path"),
         Some("see /v1/openapi.json"),
     )
 }

@@ -145,7 +145,8 @@ pub fn write_private(file: &Path, bytes: &[u8]) -> Result<()> {
 /// Returns a new secret of 256 bits.
 pub fn secret() -> Result<String> {
     let mut bytes = [0u8; 32];
-    getrandom::fill(&mut bytes).map_err(|problem| anyhow::anyhow!("there is no randomness: {problem}"))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|problem| anyhow::anyhow!("no random numbers are available: {problem}"))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -160,7 +161,8 @@ fn made(token: Token) -> Result<(String, Token)> {
 fn hold(home: &Home) -> Result<std::fs::File> {
     home.create()?;
     let file = home.path().join("tokens.lock");
-    let lock = std::fs::File::create(&file).with_context(|| format!("{} can't be made", file.display()))?;
+    let lock =
+        std::fs::File::create(&file).with_context(|| format!("{} can't be created", file.display()))?;
     lock.lock()?;
     Ok(lock)
 }

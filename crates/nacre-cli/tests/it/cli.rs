@@ -267,7 +267,7 @@ fn groups_do_not_see_each_other() {
     home.json(["store", "Only here", "--group", "one"]);
     // A group that is not there is a slip of the finger where others are.
     let said = home.run(["search", "here", "--group", "two"]);
-    assert!(said.status == 3 && said.stderr.contains("there is: one"), "{said:?}");
+    assert!(said.status == 3 && said.stderr.contains("existing groups: one"), "{said:?}");
     assert!(!home.database("two").exists(), "looking makes nothing");
     home.json(["init", "--bare", "--group", "two"]);
     assert_eq!(home.json(["search", "here", "--group", "two"])["hits"], json!([]));

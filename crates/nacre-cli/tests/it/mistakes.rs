@@ -377,7 +377,7 @@ fn a_misspelt_group_was_an_empty_memory() {
     for args in [&["search", "heron"][..], &["show", "1"], &["pending"]] {
         let (status, error) = home.error([&["--group", "mian"], args].concat());
         assert_eq!((status, &error["code"]), (3, &json!("no_group")), "{args:?}");
-        assert!(error["hint"].as_str().unwrap().contains("there is: main"), "{error}");
+        assert!(error["hint"].as_str().unwrap().contains("existing groups: main"), "{error}");
     }
     assert_eq!(home.json(["--group", "new", "store", "A first memory"])["number"], 1);
 }

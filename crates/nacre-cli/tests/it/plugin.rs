@@ -160,7 +160,7 @@ fn a_bad_plugin_is_left_out_and_named() {
         (
             "crashes at once",
             "echo 'no such weather' >&2\nexit 3".into(),
-            "ended with exit code 3; its last words: no such weather",
+            "ended with exit code 3; end of its standard error: no such weather",
         ),
         ("crashes when asked", format!("{hello}\nread -r question\nexit 4"), "ended with exit code 4"),
         ("closes its output", "exec >&-\nsleep 3600".into(), "closed its output"),
@@ -181,12 +181,12 @@ fn a_bad_plugin_is_left_out_and_named() {
             says(&HELLO.replace("\"protocol\":1", "\"protocol\":2")),
             "speaks protocol 2, not 1",
         ),
-        ("floods a line", "yes x | tr -d '\\n'".into(), "said more than 65536 bytes in one line"),
+        ("floods a line", "yes x | tr -d '\\n'".into(), "sent more than 65536 bytes in one line"),
         ("floods lines", format!("yes '{HELLO}'"), "more than one line"),
         (
             "floods its errors",
             "yes error >&2 &\nsleep 1\nexit 5".into(),
-            "ended with exit code 5; its last words: e",
+            "ended with exit code 5; end of its standard error: e",
         ),
         (
             "has a wrong id",
@@ -345,7 +345,9 @@ fn a_plugin_makes_the_brief_and_where_it_fails_we_do() {
             && output.stdout.contains("(The plugin `sun` should have made this and failed.)")
     );
     assert!(
-        output.stderr.contains("left out: plugin sun: ended with exit code 3; its last words: clouds"),
+        output
+            .stderr
+            .contains("left out: plugin sun: ended with exit code 3; end of its standard error: clouds"),
         "{output:?}"
     );
     let hook = place.sealed.run_with(["hook", "SessionStart"], b"{}");

@@ -114,7 +114,7 @@ pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Requ
     let given = text(AUTHORIZATION.as_str()).and_then(|given| given.split_once(' '));
     let given = given.filter(|(word, _)| known(word)).map(|(_, secret)| secret);
     let secret = given.or_else(|| text("x-api-key"));
-    match secret.ok_or("there is no token").and_then(|secret| known_by(&state, secret)) {
+    match secret.ok_or("the request has no token").and_then(|secret| known_by(&state, secret)) {
         Ok(principal) => {
             request.extensions_mut().insert(principal);
             next.run(request).await
@@ -275,7 +275,7 @@ impl Mem0Request {
                 let named = |name: &str| self.named.get(name).cloned().unwrap_or_default();
                 let owner = format!("{}_id", named("kind"));
                 if !OWNERS.contains(&owner.as_str()) {
-                    return Err(bad("type", "is none of user, agent, app, run"));
+                    return Err(bad("type", "is not one of user, agent, app, run"));
                 }
                 let filters = Map::from_iter([(owner, json!({ "in": [named("name")] }))]);
                 let request = DeleteRequest { ids: None, filters: Some(filters) };
@@ -353,7 +353,7 @@ fn filters(body: &Value) -> nacre::Result<Map<String, Value>> {
         Value::Object(filters) => filters.clone(),
         // The hosted service treats a list as a conjunction.
         Value::Array(list) => Map::from_iter([("AND".to_owned(), Value::Array(list.clone()))]),
-        _ => return Err(bad("filters", "is no object")),
+        _ => return Err(bad("filters", "is not an object")),
     };
     for owner in OWNERS {
         if let Some(value) = body.get(*owner).filter(|value| !value.is_null()) {
@@ -389,7 +389,7 @@ fn added(body: &Value) -> nacre::Result<Value> {
     for owner in OWNERS {
         // An ignored owner would attribute the memory to somebody else.
         if !matches!(body[*owner], Value::Null | Value::String(_)) {
-            return Err(bad(owner, "is no text"));
+            return Err(bad(owner, "is not a text"));
         }
         let beside = |filters: &Value| filters.get(*owner).filter(|value| value.is_string()).cloned();
         let within = || body["filters"]["AND"].as_array()?.iter().find_map(beside);
