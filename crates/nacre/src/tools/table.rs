@@ -11,8 +11,8 @@ use super::graph::{
 use super::handover::HandoverRequest;
 use super::lesson::LessonRequest;
 use super::memory::{
-    BriefRequest, CollectionsRequest, DeleteRequest, DemoteRequest, GetRequest, QueryRequest,
-    ReinforceRequest, SearchRequest, StoreRequest, UpdateRequest,
+    BriefRequest, CollectionsRequest, DeleteRequest, DemoteRequest, FeedbackRequest, GetRequest,
+    QueryRequest, ReinforceRequest, SearchRequest, StoreRequest, UpdateRequest,
 };
 use super::people::{AuditRequest, FileRequest, FilesRequest, HealthRequest, PictureRequest, SaveRequest};
 use super::perform::tool_for;
@@ -22,8 +22,8 @@ use super::session::{
 };
 use super::tool::{Access, Tool, for_people};
 
-/// Every tool there is; a profile offers some of them.
-pub static TOOLS: [Tool; 45] = [
+/// Every tool. A profile offers some of them.
+pub static TOOLS: [Tool; 46] = [
     tool_for::<StoreRequest>(Access::Write, true),
     tool_for::<SearchRequest>(Access::Read, true),
     tool_for::<QueryRequest>(Access::Read, true),
@@ -31,6 +31,7 @@ pub static TOOLS: [Tool; 45] = [
     tool_for::<BootRequest>(Access::Read, true),
     tool_for::<GetRequest>(Access::Read, true),
     tool_for::<UpdateRequest>(Access::Write, true),
+    tool_for::<FeedbackRequest>(Access::Write, false),
     tool_for::<ReinforceRequest>(Access::Write, false),
     tool_for::<DemoteRequest>(Access::Write, false),
     tool_for::<DeleteRequest>(Access::Destroy, true),
@@ -71,7 +72,7 @@ pub static TOOLS: [Tool; 45] = [
     for_people(tool_for::<HealthRequest>(Access::Read, true)),
 ];
 
-/// Returns the tool of that name, ours or one of a compatibility API.
+/// Returns the tool with this name, including those of compatibility APIs.
 pub fn tool(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().chain(&COMPAT_TOOLS).find(|tool| tool.name == name)
 }

@@ -77,6 +77,14 @@ pub(crate) fn show(db: &Connection, given: &str, from: usize, limit: usize) -> R
     Ok((session, said))
 }
 
+/// Returns the author and the text of the message that follows another one in its session.
+pub(crate) fn next_message(db: &Connection, reference: &str) -> Result<Option<(Option<String>, String)>> {
+    let sql = "SELECT next.author, next.text FROM passages AS this
+        JOIN passages AS next ON next.session = this.session AND next.live AND next.seq > this.seq
+        WHERE this.ref = $1 AND this.live ORDER BY next.seq, next.id LIMIT 1";
+    db.row(sql, [reference], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
 /// Returns the whole id. A session whose id is exactly this is meant, whatever else begins so.
 fn resolve(db: &Connection, given: &str) -> Result<String> {
     if is_known(db, given)? {

@@ -1,17 +1,18 @@
-//! What published designs of agent memory disagree about, which settings decide it, and why the default is what it is.
+//! The questions on which published designs of agent memory disagree, the settings that decide each, and the reason for the
+//! default.
 //!
-//! docs/profiles.md is made from this table and the profiles, and a test compares: a profile can't differ from the default
-//! in a key that no dispute names.
+//! docs/profiles.md is generated from this table and the profiles, and a test compares them: a profile can't differ from the
+//! default in a key that no question names.
 
-/// One thing that designs disagree about.
+/// One question on which designs disagree.
 pub struct Dispute {
     /// Its number, from 1.
     pub number: usize,
-    /// What the question is.
+    /// The question.
     pub about: &'static str,
-    /// The settings that decide it; none: it is the same in every profile.
+    /// The settings that decide it; none: every profile has the same answer.
     pub keys: &'static [&'static str],
-    /// Why the default is what it is, or what always holds.
+    /// The reason for the default, or the answer of every profile.
     pub why: &'static str,
 }
 
@@ -24,47 +25,47 @@ const fn dispute(
     Dispute { number, about, keys, why }
 }
 
-/// Every dispute, by number.
+/// Every question, by number.
 pub static DISPUTES: [Dispute; 32] = [
     dispute(
         1,
         "Which writes of an agent wait for a person?",
         &["write.entries", "write.log", "write.memory", "write.memories", "write.files", "write.untrusted"],
-        "A memory or a line of the log does little harm and can be taken back. What every session starts with, and rules of conduct from a conversation that strangers had a hand in, are worth a look.",
+        "A memory or a log line does little harm and can be undone. Files that every session starts with, and instructions from a conversation with text by strangers, deserve a review.",
     ),
     dispute(
         2,
-        "Is harm stopped when something is written, or when it is read?",
+        "Is harm stopped at write time or at read time?",
         &[],
-        "Both, always: what waits is shown as a difference, and what is read has credentials masked, rules of conduct under a warning, and can't break out of its frame.",
+        "Both: a proposal is shown as a diff; text that is read has credentials masked, carries a warning about instructions, and can't close the tag around it.",
     ),
     dispute(
         3,
-        "In what voice is a memory given back: as a suggestion, as one's own, or as a record?",
+        "How is a memory presented: as a suggestion, as the agent's own, or as a record?",
         &[],
-        "By block: the brief warns that rules are suggestions, turns quote what was said as the agent's own past, searches show records with their reasons.",
+        "Injected blocks say that they are background and not instructions; conversations are quoted as the agent's own past; searches show records.",
     ),
     dispute(
         4,
-        "What may happen that nobody asked for at that moment?",
+        "What may happen without a request?",
         &["maintain.behind", "graph.documents"],
-        "What is exact and can be undone. Facts are read from files that people write, not from talk.",
+        "Only what is exact and can be undone. Facts are read from files that people write, not from conversations.",
     ),
     dispute(
         5,
-        "What comes before a conversation is cut short, and when?",
+        "What happens before a conversation is compacted, and when?",
         &["session.flush", "session.flush_tokens", "session.window", "session.reserve", "session.soft"],
-        "To lose what was learned is the worse mistake. The agent is asked and writes itself.",
+        "Losing knowledge is the worse mistake. The agent is asked to store it itself.",
     ),
     dispute(
         6,
-        "What becomes of a transcript that is too long?",
+        "How is a transcript that is too long handled?",
         &["session.compact", "session.compact_tokens", "session.keep_recent", "session.keep_tool_results"],
-        "A summary behind the lines it stands for costs a little disk and loses nothing.",
+        "Appending a summary costs a little disk space and loses nothing.",
     ),
     dispute(
         7,
-        "Whose vectors are searched?",
+        "Which embeddings are searched?",
         &[
             "embedding.provider",
             "embedding.model",
@@ -72,23 +73,23 @@ pub static DISPUTES: [Dispute; 32] = [
             "embedding.key_variable",
             "embedding.api_version",
         ],
-        "Those that are compiled in: no network, no download, no key. Others are searched beside them.",
+        "The built-in model: no network, no download, no key. Others are searched together with it.",
     ),
     dispute(
         8,
-        "How do words and meaning become one order?",
+        "How are words and meaning combined into one ranking?",
         &["search.fusion", "search.vector_weight", "search.word_weight"],
-        "What measured best on public conversations (docs/benchmarks.md).",
+        "The method that measured best on public conversations (docs/benchmarks.md).",
     ),
     dispute(
         9,
-        "What does another model mean for vectors that are there?",
+        "What happens to existing embeddings when the model changes?",
         &[],
-        "They are made anew behind the calls; until then the old index answers, and answers say so.",
+        "They are recomputed in the background; until then the old index answers, and answers say so.",
     ),
     dispute(
         10,
-        "What is put before an agent that did not ask?",
+        "What is injected without a request of the agent?",
         &[
             "brief.inject",
             "boot.inject",
@@ -97,59 +98,59 @@ pub static DISPUTES: [Dispute; 32] = [
             "turn.time_limit_ms",
             "session.with_memory",
         ],
-        "Agents forget to ask. What helps with this message, found on this machine, short, in time, or nothing.",
+        "Agents forget to ask. A few lines that help with this message, found on this machine and in time, or nothing.",
     ),
     dispute(
         11,
         "Is the truth in files or in a database?",
         &["documents.index"],
-        "Single memories and facts are rows, prose is files; each can be had as the other, and rows name their source.",
+        "Single memories and facts are rows, prose is files; each can be converted to the other, and rows name their source.",
     ),
     dispute(
         12,
-        "Where do files lie?",
+        "Where are the files?",
         &["log.folder"],
-        "One layout is written; those of the others are read as well.",
+        "One layout is written; the layouts of the other designs are read as well.",
     ),
     dispute(
         13,
         "What is one memory?",
         &["entries.default_type"],
-        "An entry, a passage of a file, a fact, an item or a task, and each is found by the same search. A type helps but nobody should have to give one.",
+        "An entry, a passage of a file, a fact, an item or a task; one search finds all of them. A type helps but is not required.",
     ),
     dispute(
         14,
         "What is an id?",
         &[],
-        "A long one that never changes and a short number; tools take either.",
+        "A long one that never changes and a short number; tools accept either.",
     ),
     dispute(
         15,
         "How are tags written?",
         &[],
-        "As an array, as one text with commas, or in brackets before a line of the log.",
+        "As an array, as one string with commas, or in brackets before a log line.",
     ),
     dispute(
         16,
         "Which tools is an agent offered?",
         &["tools.offer"],
-        "Few: every one costs tokens in every session. The others are a line in the settings away.",
+        "Few, because each costs tokens in every session. The settings can offer the others.",
     ),
     dispute(
         17,
-        "What does a search look through, and how much does it give?",
-        &["search.limit", "graph.lane"],
-        "Entries, documents and facts together, each hit with its kind; conversations where they are asked for.",
+        "What does a search cover, and how many hits does it return?",
+        &["search.limit", "search.agent_limit", "graph.lane"],
+        "Entries, documents and facts together, each hit with its kind; conversations on request. Agents get fewer hits than people, because they pay for them.",
     ),
     dispute(
         18,
         "Is a correction a new memory or a change of the old one?",
         &[],
-        "Either: an update keeps the number and the earlier text, a successor leaves the old one for review.",
+        "Either: an update keeps the number and the earlier text; a new memory that supersedes the old one keeps both.",
     ),
     dispute(
         19,
-        "How does something go?",
+        "How is something removed?",
         &[
             "entries.purge_superseded_days",
             "entries.max_size_mb",
@@ -159,7 +160,7 @@ pub static DISPUTES: [Dispute; 32] = [
             "log.low",
             "log.high",
         ],
-        "What was replaced goes after a season, what is too much goes to an archive that is still searched; at a person's word it goes with every trace.",
+        "Superseded entries are deleted after 90 days; surplus entries move to an archive that can still be searched; a deletion by a person removes every trace.",
     ),
     dispute(
         20,
@@ -172,47 +173,47 @@ pub static DISPUTES: [Dispute; 32] = [
             "limits.untrusted.supersede",
             "limits.untrusted.delete",
         ],
-        "Enough for a long day's work, little where strangers had a hand in it.",
+        "Enough for a long day's work; less for sessions with text by strangers.",
     ),
     dispute(
         21,
-        "Does being found make a memory stronger, or only a judgement?",
+        "Does recall make a memory stronger, or only feedback?",
         &["rank.reinforce", "rank.demote"],
-        "Two numbers: facts that are recalled grow warm and cool again, entries have a score that only a judgement changes.",
+        "There are two numbers: recalled facts gain activation and lose it again; entries have a score that only feedback changes.",
     ),
     dispute(
         22,
-        "How much do judgements count in the order?",
+        "How much does feedback count in the ranking?",
         &["rank.score_weight", "rank.bound"],
-        "So that one is felt and none is final: e^(0.2 score), within bounds.",
+        "Enough that one rating has an effect and none is final: e^(0.2 score), within bounds.",
     ),
     dispute(
         23,
-        "What does age do, and from when does it count?",
+        "How does age affect the ranking, and from when does it count?",
         &["rank.recency", "search.half_life_days"],
-        "Entries fade slowly from when they were last confirmed, dated logs by half in a month, other files not at all.",
+        "Entries fade slowly after their last confirmation, dated logs by half in a month, other files not at all.",
     ),
     dispute(
         24,
         "Is a memory fresh because it was returned, or because it was confirmed?",
         &[],
-        "Both times are kept; the order goes by the second.",
+        "Both times are kept; the ranking uses the second.",
     ),
     dispute(
         25,
         "Who sees what?",
         &["visibility.private", "access.admin_group", "access.private"],
-        "A group is a database of its own, and what is private stays out of every session that others read along.",
+        "Each group has its own database, and private data does not exist for shared sessions.",
     ),
     dispute(
         26,
-        "Whose writes are they: the agent's, the person's, the program's?",
+        "Who writes: the agent, the person, or the program?",
         &["write.accept", "write.elicitation"],
-        "Everyone's, and each row says whose. A person's edit needs no leave, and only a person's word approves.",
+        "All of them, and each row names its author. A person's edit needs no approval, and only a person approves.",
     ),
     dispute(
         27,
-        "What does a session start with, and how much of it?",
+        "What does a session start with, and how much?",
         &[
             "boot.main",
             "boot.project",
@@ -221,36 +222,36 @@ pub static DISPUTES: [Dispute; 32] = [
             "brief.max_entries",
             "brief.max_chars",
         ],
-        "How to behave first, then who, then what is under way. What is cut says so.",
+        "Behavior first, then identity, then current work. Cut files say so.",
     ),
     dispute(
         28,
-        "What happens when a session ends, and long after?",
+        "What happens when a session ends, and later?",
         &["session.summary_entry", "session.retention_days"],
-        "A summary in words that were said stays; the transcript is packed and is still found.",
+        "A summary in the original words stays; the transcript is packed and can still be found.",
     ),
     dispute(
         29,
-        "What is recorded of what happens?",
+        "Which events are recorded?",
         &["telemetry.events"],
-        "Every write in a log that shows any change; reads and searches as events, without their words.",
+        "Every write in a tamper-evident log; reads and searches as events, without their text.",
     ),
     dispute(
         30,
         "Where does a lesson end up?",
         &[],
-        "It is recalled when it fits, measured by what follows, and proposed for SOUL.md; a person decides.",
+        "It is recalled when it fits, measured by its effect, and proposed for SOUL.md; a person decides.",
     ),
     dispute(
         31,
-        "May a memory hold credentials?",
+        "May a memory contain credentials?",
         &[],
-        "It may, in the person's own files and rows; they are neither indexed nor shown.",
+        "Yes, in the person's own files and rows; they are neither indexed nor shown.",
     ),
     dispute(
         32,
         "Are conversations kept as they were said?",
         &["turn.archive"],
-        "As text, with credentials masked, where a host hands them over; private ones are for private sessions.",
+        "As text, with credentials masked, if the host passes them on; private ones only for private sessions.",
     ),
 ];
