@@ -10,7 +10,7 @@ use nacre::{Caller, GroupName, Note, Synced, Zone};
 use serde_json::json;
 
 use crate::args::{Audit, Maintain};
-use crate::context::{self, Context};
+use crate::context::Context;
 use crate::groups::behind;
 use crate::render::{self, Paint, Progress, count, line, plain};
 
@@ -61,7 +61,7 @@ pub fn status(context: &Context) -> Result<ExitCode> {
     let mut rows = vec![
         ("group", status.group.to_string()),
         ("folder", status.folder.display().to_string()),
-        ("profile", context::profile_name(&status.profile).to_owned()),
+        ("profile", nacre::settings::profile_name(&status.profile).to_owned()),
         (
             "entries",
             format!(
@@ -154,7 +154,7 @@ pub fn examine(context: &Context) -> Vec<Check> {
     let mut checks = vec![Check {
         name: "settings",
         ok: true,
-        says: format!("profile {}", context::profile_name(&context.home.settings().profile)),
+        says: format!("profile {}", nacre::settings::profile_name(&context.home.settings().profile)),
     }];
     let home = context.home.path();
     let writable = context.home.create();
