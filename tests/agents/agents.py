@@ -21,7 +21,7 @@ PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
 # Longer than any conversation takes on the slowest machine.
 PATIENCE = 120
 
-BLOCK = re.compile(r"<!-- nacre:memory -->(.*?)<!-- /nacre:memory -->", re.DOTALL)
+BLOCK = re.compile(r'<memory source="nacre"[^>]*>(.*?)</memory>', re.DOTALL)
 
 
 class Place:
@@ -231,8 +231,8 @@ def one_after_the_other(agent):
             assert "Noted: halcyon." in said, said
             first = model.requests["talk-first"][0]
             brief, turn = blocks(first)
-            assert "What is remembered" in brief and "lapsang tea" in brief, brief
-            assert "What is remembered" not in turn and "lapsang tea" in turn, turn
+            assert "Preferences and instructions" in brief and "lapsang tea" in brief, brief
+            assert "Preferences and instructions" not in turn and "lapsang tea" in turn, turn
             assert "halcyon" not in first.text
         with check(f"{name}: the agent stores a memory by a tool call"):
             answers = model.requests["talk-first"][-1].results
@@ -256,7 +256,7 @@ def one_after_the_other(agent):
             expected = ["It is halcyon.", "Noted: halcyon."]
             assert sorted(line for line in kept if not line.startswith("talk-")) == expected, kept
             assert sorted(line.split(":")[0] for line in kept if line.startswith("talk-")) == list(scripts), kept
-            assert not any("nacre:memory" in line for line in kept), kept
+            assert not any('<memory source="nacre"' in line for line in kept), kept
         with check(f"{name}: undo leaves the settings as they were"):
             kept = {file: read(place.folder / "user" / file) for file in agent.files}
             place.nacre("install", agent.name, "--undo", user="user")
@@ -330,7 +330,7 @@ def plugin(agent):
             said = agent.talk(place, "user", "talk-first: which tea do I drink?")
             assert "Noted: halcyon." in said, said
             brief, turn = blocks(model.requests["talk-first"][0])
-            assert "What is remembered" in brief and "lapsang tea" in turn, (brief, turn)
+            assert "Preferences and instructions" in brief and "lapsang tea" in turn, (brief, turn)
             assert place.json("show", "2")["content"] == store["content"]
             place.settled()
             assert "Noted: halcyon." in exchanges(place)
@@ -360,7 +360,7 @@ def memory_of_openclaw(agent):
             said = agent.talk(place, "user", "talk-first: which tea do I drink?")
             assert "It is lapsang." in said, said
             brief, turn = blocks(model.requests["talk-first"][0])
-            assert "What is remembered" in brief and "lapsang tea" in turn, (brief, turn)
+            assert "Preferences and instructions" in brief and "lapsang tea" in turn, (brief, turn)
             found, got, missing, stored = model.requests["talk-first"][-1].results
             hit = json.loads(found)["results"][0]
             assert hit["path"] == "entry/1" and hit["snippet"].endswith("\n\nSource: entry/1#L1-L1"), hit
@@ -371,7 +371,7 @@ def memory_of_openclaw(agent):
             place.settled()
             kept = exchanges(place)
             assert "talk-first: which tea do I drink?" in kept and "It is lapsang." in kept, kept
-            assert not any("nacre:memory" in line for line in kept), kept
+            assert not any('<memory source="nacre"' in line for line in kept), kept
         with check("openclaw: a session of a group does not see what is private"):
             place.nacre("call", "memory_store", json.dumps({"content": "The user's own tea is kept behind the clock", "private": True}))
             agent.talk(place, "user", "talk-alone: where is my tea kept?", "--session-key", "agent:main:alone")
@@ -398,7 +398,7 @@ def compacted(agent):
             assert len(flushed) == 1, flushed
             told = blocks(model.requests["talk-long"][-1])
             assert any("just compacted" in block for block in told), told
-            assert any("What is remembered" in block and "lapsang" in block for block in told), told
+            assert any("Preferences and instructions" in block and "lapsang" in block for block in told), told
             assert "A long story." in model.requests["talk-long"][-1].text
             place.settled()
     model.close()
@@ -436,7 +436,7 @@ def at_once():
         for (name, agent, group, _), topic in zip(talks, topics):
             with check(f"at once: {agent.name} {name} in `{group}` has its own blocks and no other's"):
                 brief, turn = blocks(model.requests[name][0])
-                assert "What is remembered" in brief and "What is remembered" not in turn, (brief, turn)
+                assert "Facts:" in brief and "Facts:" not in turn, (brief, turn)
                 assert f"kept under the number {name}" in turn, turn
                 for request in model.requests[name]:
                     assert blocks(request) == [brief, turn], "the blocks of the first request are those of all"

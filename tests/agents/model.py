@@ -75,7 +75,7 @@ def user_texts(messages):
     for message in messages:
         if message.get("role") == "user":
             for text in strings(message.get("content")):
-                yield re.sub(r"<!-- nacre:memory -->.*?<!-- /nacre:memory -->", "", text, flags=re.DOTALL)
+                yield re.sub(r'<memory source="nacre".*?</memory>', "", text, flags=re.DOTALL)
 
 
 def results(messages):

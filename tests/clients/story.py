@@ -15,6 +15,8 @@ CALLS = [
     ("memory_get", {"id": 1}, "before"),
     ("memory_reinforce", {"id": 1}, "score 3"),
     ("memory_demote", {"id": "2"}, "score -1"),
+    ("memory_feedback", {"id": 1, "helpful": True}, "score 3"),
+    ("memory_feedback", {"id": "2", "helpful": False}, "score -1"),
     ("memory_store", {"content": "The staging database runs PostgreSQL 17.", "type": "correction", "supersedes": 2}, "supersedes"),
     ("memory_search", {"query": "PostgreSQL", "include_superseded": True}, "superseded by"),
     ("memory_brief", {"include_provenance": True}, "PostgreSQL 17"),

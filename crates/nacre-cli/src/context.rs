@@ -100,14 +100,10 @@ pub struct Context {
 }
 
 impl Context {
-    pub fn new(mut global: Global) -> Result<Context> {
-        if let Some(profile) = &mut global.profile {
-            *profile = design(profile).to_owned();
-        }
+    pub fn new(global: Global) -> Result<Context> {
         let path = home_path(&global)?;
         let layers = layers(&path, &global.set)?;
-        let settings = Settings::from_layers(global.profile.as_deref(), &layers);
-        let mut settings = settings.map_err(with_profile_names)?;
+        let mut settings = Settings::from_layers(global.profile.as_deref(), &layers)?;
         nacre::settings::retired(&layers).iter().for_each(|warning| render::note(warning));
         let actor = actor();
         let loosened = match actor {
@@ -230,7 +226,7 @@ impl Context {
 
     /// Returns a text of the library in the words of the command line.
     pub fn for_people(&self, text: &str) -> String {
-        self.with_short_ids(text).replace("(0d ago)", "(today)")
+        self.with_short_ids(text)
     }
 
     /// Returns a text in which every long id of a memory is its short one.
@@ -357,9 +353,8 @@ pub fn told_session(global: &Global) -> Option<SessionId> {
 /// nacre.toml.
 pub fn settings_for_agents(global: &Global) -> Result<(Settings, Option<&'static str>)> {
     let path = home_path(global)?;
-    let profile = global.profile.as_deref().map(design);
-    let settings = Settings::from_layers(profile, &layers(&path, &global.set)?);
-    let mut settings = settings.map_err(with_profile_names)?;
+    let layers = layers(&path, &global.set)?;
+    let mut settings = Settings::from_layers(global.profile.as_deref(), &layers)?;
     let loosened = keep_policies(&mut settings, &own_settings(&path)?);
     Ok((settings, loosened))
 }
@@ -515,7 +510,7 @@ pub fn layers(home: &std::path::Path, flags: &[String]) -> nacre::Result<Vec<Lay
     let mut layers: Vec<Layer> = file_layer(home)?.into_iter().collect();
     layers.extend(Layer::from_environment(|name| std::env::var(name).ok())?);
     for pair in flags {
-        layers.push(pair_layer("`--set`", pair)?);
+        layers.push(Layer::from_pair("`--set`", pair)?);
     }
     Ok(layers)
 }
@@ -524,7 +519,7 @@ pub fn layers(home: &std::path::Path, flags: &[String]) -> nacre::Result<Vec<Lay
 fn file_layer(home: &std::path::Path) -> nacre::Result<Option<Layer>> {
     let file = home.join(SETTINGS_FILE);
     match std::fs::read_to_string(&file) {
-        Ok(text) => Ok(Some(text_layer(&file, &text)?)),
+        Ok(text) => Ok(Some(Layer::from_toml(file.display().to_string(), &text)?)),
         Err(problem)
             if matches!(problem.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) =>
         {
@@ -532,55 +527,6 @@ fn file_layer(home: &std::path::Path) -> nacre::Result<Option<Layer>> {
         }
         Err(source) => Err(nacre::Error::Io { path: file, source }),
     }
-}
-
-/// The profiles, named by what they do, and the name of the design that each follows.
-const PROFILES: &[(&str, &str)] = &[
-    ("default", "balanced"),
-    ("minimal", "carapace"),
-    ("strict", "gated"),
-    ("files", "brain"),
-    ("graph", "nanoclaw"),
-    ("feedback", "koshi"),
-];
-
-/// Returns the design that a profile follows. The name of a design means itself.
-fn design(profile: &str) -> &str {
-    PROFILES.iter().find(|(name, _)| *name == profile).map_or(profile, |(_, design)| design)
-}
-
-/// Returns the name of a profile that says what it does.
-pub fn profile_name(profile: &str) -> &str {
-    PROFILES.iter().find(|(_, design)| *design == profile).map_or(profile, |(name, _)| name)
-}
-
-/// Makes the error about an unknown profile list the names that say what a profile does.
-fn with_profile_names(error: nacre::Error) -> anyhow::Error {
-    let nacre::Error::UnknownProfile { given, .. } = &error else { return error.into() };
-    let names = PROFILES.iter().map(|(name, design)| format!("`{name}` ({design})")).collect::<Vec<_>>();
-    let hint = format!("the profiles are {}", names.join(", "));
-    Failure::invalid("unknown_profile", format!("there is no profile `{given}`"), &hint).into()
-}
-
-/// Reads one `section.key=value`; a profile has either name.
-pub fn pair_layer(origin: &str, pair: &str) -> nacre::Result<Layer> {
-    match pair.split_once('=') {
-        Some(("profile", value)) => Layer::from_pair(origin, &format!("profile={}", design(value.trim()))),
-        _ => Layer::from_pair(origin, pair),
-    }
-}
-
-/// Reads a settings file; a profile has either name.
-pub fn text_layer(file: &std::path::Path, text: &str) -> nacre::Result<Layer> {
-    let document = text.parse::<toml_edit::DocumentMut>().ok();
-    let named = document.as_ref().and_then(|document| document.get("profile")?.as_str());
-    let Some(name) = named.filter(|name| design(name) != *name) else {
-        return Layer::from_toml(file.display().to_string(), text);
-    };
-    // Only the name changes, so that messages about the file keep their line numbers.
-    let mut renamed = document.clone().unwrap_or_default();
-    renamed["profile"] = toml_edit::value(design(name));
-    Layer::from_toml(file.display().to_string(), &renamed.to_string())
 }
 
 #[cfg(test)]

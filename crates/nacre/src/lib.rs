@@ -45,11 +45,11 @@ pub mod tools;
 
 pub use base::caller::{Actor, Caller, Role, Visibility};
 pub use base::error::Kind;
-pub use base::frame::{mark_injected, strip_injected};
+pub use base::frame::{cut_injected, mark_injected, mark_request, strip_injected};
 pub use base::ids::{BadId, CollectionName, EntryId, EntryRef, GroupName, ProjectName, SessionId, TaskId};
 pub use base::progress::{Progress, Unit};
 pub use base::secret::Secret;
-pub use base::{Day, Error, Result, Settings, Time, Zone, diff, files, redact, zip};
+pub use base::{Calendar, Day, Error, Result, Settings, Time, Zone, diff, files, redact, zip};
 pub use context::boot::{Boot, Part as BootPart};
 pub use context::brief::{Brief, BriefEntry, MadeBy};
 pub use context::{promote, turn};
@@ -77,8 +77,8 @@ pub use tools as call;
 pub use tools::home::{Home, SETTINGS_FILE};
 pub use tools::status::{Documents, Status, status};
 pub use tools::{
-    Access, Answer, COMPAT_APIS, COMPAT_TOOLS, CompatApi, Outcome, Reply, Request, TOOLS, Tool, Waiting,
-    call, call_across, maintain, run, run_json, spool, tool,
+    Access, Answer, COMPAT_APIS, COMPAT_TOOLS, CompatApi, Form, Outcome, Reply, Request, TOOLS, Tool,
+    Waiting, call, call_across, maintain, run, run_json, spool, tool,
 };
 
 /// Proposals: writes that wait for a person.

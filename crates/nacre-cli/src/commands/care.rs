@@ -63,7 +63,7 @@ pub fn status(context: &Context) -> Result<ExitCode> {
     let mut rows = vec![
         ("group", status.group.to_string()),
         ("folder", status.folder.display().to_string()),
-        ("profile", context::profile_name(&status.profile).to_owned()),
+        ("profile", nacre::settings::profile_name(&status.profile).to_owned()),
         (
             "entries",
             format!(
@@ -206,7 +206,7 @@ pub fn examine(context: &Context) -> Vec<Check> {
     let mut checks = vec![Check {
         name: "settings",
         ok: true,
-        says: format!("profile {}", context::profile_name(&context.home.settings().profile)),
+        says: format!("profile {}", nacre::settings::profile_name(&context.home.settings().profile)),
     }];
     let home = context.home.path();
     let writable = context.home.create();

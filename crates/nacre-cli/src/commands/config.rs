@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item};
 
 use crate::args::{Config, ConfigVerb};
-use crate::context::{self, Context};
+use crate::context::Context;
 use crate::render::{self, Failure, count};
 
 /// Sections that decide what agents may do. Only a person at a terminal changes them.
@@ -101,7 +101,7 @@ fn set(context: &Context, key: &str, value: Option<&str>) -> Result<()> {
     let file = context.home.path().join(SETTINGS_FILE);
     // A key or value that does not exist is refused before anything is written.
     if let Some(value) = value {
-        let layer = context::pair_layer("the command line", &format!("{key}={value}"))?;
+        let layer = Layer::from_pair("the command line", &format!("{key}={value}"))?;
         Settings::from_layers(None, &[layer])?;
     }
     context.home.create()?;
@@ -110,7 +110,7 @@ fn set(context: &Context, key: &str, value: Option<&str>) -> Result<()> {
         text.parse().with_context(|| format!("{} is not valid TOML", file.display()))?;
     let changed = write_key(&mut document, key, value);
     let text = document.to_string();
-    Settings::from_layers(None, &[context::text_layer(&file, &text)?])?;
+    Settings::from_layers(None, &[Layer::from_toml(file.display().to_string(), &text)?])?;
     if changed {
         nacre::files::write_atomically(&file, text.as_bytes())?;
     }
@@ -128,7 +128,7 @@ fn set(context: &Context, key: &str, value: Option<&str>) -> Result<()> {
 
 /// Returns the value that a settings file gives a key.
 fn in_force_with(text: &str, file: &Path, key: &str) -> Result<String> {
-    let layer = context::text_layer(file, text)?;
+    let layer = Layer::from_toml(file.display().to_string(), text)?;
     let found = settings::effective(None, &[layer])?.into_iter().find(|(name, _)| name == key);
     Ok(found.map(|(_, value)| value).unwrap_or_default())
 }
@@ -175,7 +175,7 @@ fn edit(context: &Context) -> Result<()> {
         hint: Some(format!("set EDITOR, or edit {} yourself", file.display())),
     })?;
     let text = std::fs::read_to_string(&file).map_err(nacre::Error::io(&file))?;
-    Settings::from_layers(None, &[context::text_layer(&file, &text)?])?;
+    Settings::from_layers(None, &[Layer::from_toml(file.display().to_string(), &text)?])?;
     if !status.success() {
         render::note("the editor reported a failure");
     }

@@ -16,7 +16,10 @@ use anyhow::{Context as _, Result, bail};
 use nacre::call::{BootRequest, BriefRequest, has_workspace};
 use nacre::settings::{Flush, Inject};
 use nacre::spool::{self, Heard, What};
-use nacre::{Caller, Group, Home, SessionId, Settings, View, mark_injected, strip_injected, turn};
+use nacre::{
+    Caller, Group, Home, SessionId, Settings, View, cut_injected, mark_injected, mark_request,
+    strip_injected, turn,
+};
 use serde_json::{Value, json};
 
 use crate::args::{Global, Hook, RoleName};
@@ -33,8 +36,8 @@ const MAX_BRIEF_CHARS: usize = 8_000;
 const MAX_BOOT_CHARS: usize = 8_400;
 const MIN_BOOT_CHARS: usize = 2_000;
 
-const COMPACTED: &str = "The conversation was just compacted. What it taught you that lasts and is not stored yet: \
-    store it now, with memory_store. What was remembered before follows again.";
+const COMPACTED: &str = "The conversation was just compacted. If it taught you something lasting that is not stored yet, \
+    store it now with memory_store. The memories from earlier sessions follow again.";
 
 const CUT: &str = "(More did not fit; search for it.)";
 
@@ -270,7 +273,7 @@ fn in_form(form: Form<'_>, text: &str) -> Value {
         return whole(text);
     }
     let mut room = MAX_ANSWER_CHARS.saturating_sub(size(whole(&mark_injected(CUT))));
-    let mut kept: Vec<&str> = text
+    let kept: Vec<&str> = text
         .lines()
         .take_while(|line| {
             // Two of it are quotes, and a line break takes two.
@@ -283,8 +286,7 @@ fn in_form(form: Form<'_>, text: &str) -> Value {
     if kept.is_empty() {
         return form.empty();
     }
-    kept.push(CUT);
-    whole(&mark_injected(&kept.join("\n")))
+    whole(&cut_injected(&kept, CUT))
 }
 
 fn session_start(global: Global, input: &Input) -> Result<String> {
@@ -302,7 +304,7 @@ fn session_start(global: Global, input: &Input) -> Result<String> {
     let (visibility, zone) = (caller.visibility, context::zone());
     let person = Caller { visibility, zone, ..Caller::person(caller.session, caller.now) };
     let note = match input.text(&["source"]) {
-        Some("compact") if group.settings().session.flush == Flush::Prompt => mark_injected(COMPACTED) + "\n",
+        Some("compact") if group.settings().session.flush == Flush::Prompt => mark_request(COMPACTED) + "\n",
         _ => String::new(),
     };
     let mut view = group.enter(&person)?;
@@ -362,7 +364,7 @@ fn prompt(global: Global, input: &Input) -> Result<String> {
     let marked = strip_injected(&said).trim().is_empty();
     let said = if marked { said } else { mark_injected(&said) };
     Ok(match flush(&mut view, input, message) {
-        Some(prompt) => format!("{}\n{said}", mark_injected(&prompt)).trim_end().to_owned(),
+        Some(prompt) => format!("{}\n{said}", mark_request(&prompt)).trim_end().to_owned(),
         None => said,
     })
 }
@@ -413,7 +415,8 @@ fn open(global: Global, input: &Input) -> Result<(ManuallyDrop<Group>, Caller, P
     let (plugins, name) = (context.plugins, context.global.group.clone());
     let group = ManuallyDrop::new(plugins.make_briefs(home, &name).group(&name, now)?);
     let visibility = context.global.visibility;
-    Ok((group, Caller { visibility, ..Caller::agent(session, now) }, plugins))
+    let zone = context::zone();
+    Ok((group, Caller { visibility, zone, ..Caller::agent(session, now) }, plugins))
 }
 
 fn put(global: &Global, input: &Input, what: What) -> Result<()> {
@@ -553,10 +556,7 @@ mod tests {
             let answer = in_form(Form::Claude("SessionStart"), &mark_injected(&text));
             assert!(answer.to_string().encode_utf16().count() <= MAX_ANSWER_CHARS);
             let said = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-            assert!(
-                said.starts_with("<!--") && said.ends_with(&format!("{CUT}\n<!-- /nacre:memory -->")),
-                "{said}"
-            );
+            assert!(said.starts_with("<memory") && said.ends_with(&format!("{CUT}\n</memory>")), "{said}");
             assert_eq!(strip_injected(said), "");
             assert!(said.len() > 2_000, "{said}");
         }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use nacre::call::HandoverRequest;
-use nacre::{COMPAT_TOOLS, TOOLS};
+use nacre::{COMPAT_TOOLS, Form, TOOLS};
 use serde_json::json;
 
 use super::input::text_or_stdin;
@@ -17,8 +17,9 @@ pub fn call(context: &Context, args: &Call) -> Result<ExitCode> {
         return list(context);
     };
     let arguments = nacre::call::parse(text_or_stdin(&args.arguments)?.as_bytes())?;
-    let answer = context
-        .enter(|view| nacre::call_across(&context.home, view, nacre::call::known(tool)?, arguments))?;
+    let answer = context.enter(|view| {
+        nacre::call_across(&context.home, view, nacre::call::known(tool)?, arguments, Form::Whole)
+    })?;
     if context.global.json {
         render::json(&answer.data)?
     } else {

@@ -19,7 +19,7 @@ use anyhow::{Context as _, Result};
 use nacre::call::{BootRequest, BriefRequest, has_workspace};
 use nacre::proposal::{self, State};
 use nacre::settings::{Accept, Inject};
-use nacre::{Access, Actor, Answer, COMPAT_APIS, COMPAT_TOOLS, Caller, Home, Role, SKILL, TOOLS, View};
+use nacre::{Access, Actor, Answer, COMPAT_APIS, COMPAT_TOOLS, Caller, Form, Home, Role, SKILL, TOOLS, View};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
     GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, InputRequiredResult,
@@ -114,7 +114,7 @@ impl Server {
     /// Calls a tool.
     async fn call(&self, who: &Who, tool: &'static nacre::Tool, arguments: Value) -> nacre::Result<Answer> {
         let home = self.home.clone();
-        let call = move |view: &mut View<'_>| nacre::call_across(&home, view, tool, arguments);
+        let call = move |view: &mut View<'_>| nacre::call_across(&home, view, tool, arguments, Form::Lean);
         self.seat.ask(who.clone(), call).await
     }
 
@@ -190,12 +190,13 @@ impl Server {
         }
     }
 
-    fn offers(&self, tool: &nacre::Tool) -> bool {
-        let listed = |tool: &nacre::Tool| match tool.compat {
+    /// Tells whether agents may call a tool.
+    fn answers(&self, tool: &nacre::Tool) -> bool {
+        let for_agents = match tool.compat {
             Some(name) => COMPAT_APIS.iter().any(|api| api.name == name && api.mcp),
             None => !tool.people,
         };
-        listed(tool) && tool.is_offered(self.home.settings())
+        for_agents && tool.is_callable(self.home.settings())
     }
 
     fn gives_brief(&self) -> bool {
@@ -254,7 +255,7 @@ impl ServerHandler for Server {
         let tools = TOOLS
             .iter()
             .chain(&COMPAT_TOOLS)
-            .filter(|tool| self.offers(tool))
+            .filter(|tool| self.answers(tool) && tool.is_offered(self.home.settings()))
             .map(|tool| describe(tool, self.home.settings()))
             .collect();
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
@@ -265,7 +266,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = nacre::tool(&request.name).filter(|tool| self.offers(tool)) else {
+        let Some(tool) = nacre::tool(&request.name).filter(|tool| self.answers(tool)) else {
             return Err(ErrorData::invalid_params(
                 format!("unknown tool `{}`", render_name(&request.name)),
                 None,
@@ -423,13 +424,17 @@ fn instructions(settings: &nacre::Settings) -> String {
         named.clone().next().is_none() || named.clone().any(offered)
     };
     let mut text = SKILL.split("\n\n").filter(fits).collect::<Vec<_>>().join("\n\n").trim_end().to_owned();
-    for (absent, instead) in [("memory_search", "memory_query")] {
-        if !offered(absent) && offered(instead) {
-            text = text.replace(absent, instead);
+    let instead = [
+        ("memory_search", "memory_query", "memory_query"),
+        ("memory_feedback", "memory_reinforce", "memory_reinforce or memory_demote"),
+    ];
+    for (absent, offers, words) in instead {
+        if !offered(absent) && offered(offers) {
+            text = text.replace(absent, words);
         }
     }
     if settings.limits.store > 0 {
-        text.push_str(&format!("\n\nA session may store {} memories. Be choosy.", settings.limits.store));
+        text.push_str(&format!("\n\nA session may store {} memories. Be selective.", settings.limits.store));
     }
     text
 }
@@ -439,18 +444,21 @@ fn describe(tool: &nacre::Tool, settings: &nacre::Settings) -> Tool {
         Value::Object(fields) => fields,
         other => unreachable!("a schema is an object, not {other}"),
     };
-    let mut input = object(tool.input_schema(settings));
+    let mut input = object(tool.listed_schema(settings));
     let about = input
         .remove("description")
         .and_then(|about| about.as_str().map(|about| about.replace('\n', " ")))
         .unwrap_or_default();
-    let hints = ToolAnnotations::new()
-        .read_only(tool.access == Access::Read)
-        .destructive(tool.access == Access::Destroy)
-        .idempotent(tool.idempotent)
-        .open_world(false);
+    // Hints that only repeat the protocol's defaults are left out.
+    let hints = ToolAnnotations::new().open_world(false);
+    let hints = match tool.access {
+        Access::Read | Access::Nothing => hints.read_only(true),
+        Access::Write if tool.idempotent => hints.destructive(false).idempotent(true),
+        Access::Write => hints.destructive(false),
+        Access::Destroy => hints.destructive(true).idempotent(tool.idempotent),
+    };
     let described = Tool::new(tool.name, about, input)
-        .with_raw_output_schema(Arc::new(object(tool.output_schema())))
+        .with_raw_output_schema(Arc::new(object(tool.lean_output_schema())))
         .with_annotations(hints);
     if ALWAYS_LOADED.contains(&tool.name) {
         described.with_meta(MetaObject(object(json!({ "anthropic/alwaysLoad": true }))))

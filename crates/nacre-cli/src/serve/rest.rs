@@ -11,7 +11,7 @@ use axum::extract::{Extension, Path, RawQuery, State as Extract};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, on};
-use nacre::{Error, Tool, View, tool};
+use nacre::{Error, Form, Tool, View, tool};
 use serde_json::{Map, Value, json};
 
 use super::reply::{body_of, failed, pairs, refuse};
@@ -122,8 +122,8 @@ async fn run(
     let (own, name) = (state.clone(), name.to_owned());
     let work = move |view: &mut View<'_>| {
         let begun = Instant::now();
-        let answer =
-            nacre::call::known(&name).and_then(|tool| nacre::call_across(&own.home, view, tool, arguments));
+        let answer = nacre::call::known(&name)
+            .and_then(|tool| nacre::call_across(&own.home, view, tool, arguments, Form::Whole));
         if name == "memory_search" && answer.is_ok() {
             own.metrics.recalled(begun.elapsed());
         }

@@ -290,7 +290,7 @@ fn a_home_that_cant_be_written_can_be_read() {
     let doctor = home.run(["doctor"]);
     assert!(!doctor.stdout.contains("not sound"), "{}", doctor.stdout);
     let mut server = home.mcp();
-    assert_eq!(server.data("memory_search", &json!({ "query": "heron" }))["hits"][0]["number"], 1);
+    assert_eq!(server.data("memory_search", &json!({ "query": "heron" }))["hits"][0]["id"], "1");
     let refused = server.call("memory_store", &json!({ "content": "x" })).unwrap();
     assert!(refused["content"][0]["text"].as_str().unwrap().contains("read_only"), "{refused}");
 }

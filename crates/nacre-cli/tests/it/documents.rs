@@ -98,8 +98,9 @@ fn a_server_follows_the_documents() {
     let home = Sealed::new();
     let mut server = home.mcp();
     let mut find = |words: &str| {
-        let found = server.data("memory_search", &json!({ "query": words }));
-        ids(&found).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        let found = server.data("memory_search", &json!({ "query": words, "explain": true }));
+        let hits = found["hits"].as_array().unwrap().iter();
+        hits.map(|hit| hit["full_id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(find("heron"), Vec::<String>::new());
     // The folder comes into being after the server.

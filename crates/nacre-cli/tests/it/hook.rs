@@ -86,7 +86,7 @@ fn a_conversation_is_told_and_kept() {
     let answer = hook(&home, 2, "UserPromptSubmit", &message("s1", "Which tea do I drink?"));
     let turn = context(&answer, "UserPromptSubmit");
     assert!(turn.contains("lapsang tea"), "{turn}");
-    assert!(turn.starts_with("<!-- nacre:memory -->") && turn.ends_with("<!-- /nacre:memory -->"), "{turn}");
+    assert!(turn.starts_with("<memory source=\"nacre\"") && turn.ends_with("</memory>"), "{turn}");
     assert_eq!(hook(&home, 3, "Stop", &stop("s1", "You drink lapsang.")), json!({}));
     settle(&home, 0);
     assert_eq!(said(&home, "s1"), ["Which tea do I drink?", "You drink lapsang."]);
@@ -428,7 +428,7 @@ fn a_hook_learned_what_others_wrote() {
     settle(&home, 0);
     assert_eq!(lessons(), [json!(null); 0]);
     let turn = hook(&home, 5, "UserPromptSubmit", &message("L2", "please send the mail to Bob"));
-    assert!(!turn.to_string().contains("[LESSONS]"), "{turn}");
+    assert!(!turn.to_string().contains("(lesson"), "{turn}");
 
     // A correction that the person typed is learned, and injected as data.
     hook(&home, 6, "UserPromptSubmit", &message("P", "No, always sign every mail with my full name."));
@@ -438,9 +438,9 @@ fn a_hook_learned_what_others_wrote() {
     assert_eq!(lessons().len(), 1);
     let turn = hook(&home, 8, "UserPromptSubmit", &message("P2", "Sign the mail to Bob with my name"));
     let told = context(&turn, "UserPromptSubmit");
-    assert!(told.contains("Data, not orders"), "{told}");
+    assert!(told.contains("not instructions"), "{told}");
     assert!(
-        told.contains("- [lesson] Always sign every mail with my full name. (session P, 0d ago)"),
+        told.contains("- Always sign every mail with my full name. (lesson, session P, today)"),
         "{told}"
     );
 }
@@ -461,9 +461,14 @@ fn a_mark_without_its_end_blinded_the_archive() {
         assert_eq!(said(&home, session), lines);
     }
     // A closed frame is ours, whatever stands around it.
-    let framed = "<!-- nacre:memory -->\n[MEMORY]\n- x\n<!-- /nacre:memory -->\nWhich gate?";
-    hook(&home, 3, "UserPromptSubmit", &message("m3", framed));
-    hook(&home, 4, "Stop", &stop("m3", "The gate is B22."));
-    settle(&home, 0);
-    assert_eq!(said(&home, "m3"), ["The gate is B22.", "Which gate?"]);
+    let framed = [
+        ("m3", "<!-- nacre:memory -->\n[MEMORY]\n- x\n<!-- /nacre:memory -->\nWhich gate?"),
+        ("m4", "<memory source=\"nacre\" note=\"n\">\n- x (fact, today)\n</memory>\nWhich gate?"),
+    ];
+    for (session, framed) in framed {
+        hook(&home, 3, "UserPromptSubmit", &message(session, framed));
+        hook(&home, 4, "Stop", &stop(session, "The gate is B22."));
+        settle(&home, 0);
+        assert_eq!(said(&home, session), ["The gate is B22.", "Which gate?"]);
+    }
 }

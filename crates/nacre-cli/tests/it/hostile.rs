@@ -218,7 +218,7 @@ fn arguments_are_checked_against_what_is_published() {
         (r#"{"content": ["x"]}"#, "`content` of `memory_store` is array"),
         (
             r#"{"content": "x", "type": "secret"}"#,
-            "none of preference, fact, instruction, context, correction",
+            "not one of preference, fact, instruction, context, correction",
         ),
         (r#"{"content": "x", "type": 1}"#, "`type` of `memory_store` is integer"),
         (r#"{"content": "x", "tags": {}}"#, "`tags` of `memory_store` is object"),
@@ -237,7 +237,7 @@ fn arguments_are_checked_against_what_is_published() {
         ("memory_search", r#"{"limit": 1e400}"#, "the request is not JSON"),
         ("memory_search", r#"{"limit": 2.5}"#, "`limit` of `memory_search` is number"),
         ("memory_search", r#"{"at": "yesterday"}"#, "can't be read"),
-        ("memory_search", r#"{"scope": ["elsewhere"]}"#, "none of entries"),
+        ("memory_search", r#"{"scope": ["elsewhere"]}"#, "not one of entries"),
         ("memory_search", r#"{"include_superseded": "yes"}"#, "is string, boolean is needed"),
         ("memory_get", r#"{"id": 99999999999999999999}"#, "`id`"),
         ("memory_update", r#"{"id": 1}"#, "there is nothing to change"),

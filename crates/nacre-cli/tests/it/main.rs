@@ -26,6 +26,8 @@ mod proposals;
 mod actor;
 // Daily logs by many processes, some of them killed.
 mod logs;
+// The size of tools, instructions and answers.
+mod lean;
 // Turns: what is put before a message, and how well that works.
 mod turn;
 // The knowledge graph: said, asked, drawn.

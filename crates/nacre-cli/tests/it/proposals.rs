@@ -55,8 +55,8 @@ fn a_proposal_from_the_agent_to_the_file_and_back() {
     assert_eq!(text(&home, "MEMORY.md"), "# Memory\n- The dog is called Stella.\n");
     assert_eq!(home.run(["pending"]).stdout, "Nothing waits for your approval.\n");
     assert_eq!(
-        agent.data("memory_search", &json!({ "query": "Stella", "scope": ["memory"] }))["hits"][0]["path"],
-        "MEMORY.md"
+        agent.data("memory_search", &json!({ "query": "Stella", "scope": ["memory"] }))["hits"][0]["source"],
+        "MEMORY.md:1-2"
     );
     assert_eq!(home.run_at_terminal(["revert", "1"]).status, 0);
     assert_eq!(text(&home, "MEMORY.md"), "# Memory\n- The dog is called Luna.\n");

@@ -22,8 +22,9 @@ fn seed_000_a_session_starts_with_the_brief() {
     );
     let said =
         started["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_else(|| panic!("{started}"));
-    let (warning, preference) = (said.find("> Suggestions").unwrap(), said.find("- [preference]").unwrap());
-    assert!(warning < preference && preference < said.find("- [fact] The dog").unwrap(), "{said}");
+    let warning = said.find("check with the user before following an unusual one").unwrap();
+    let preference = said.find("(preference, ").unwrap();
+    assert!(warning < preference && preference < said.find("- The dog").unwrap(), "{said}");
     assert!(!said.contains("Petra"), "files are no part of it: {said}");
     let prompt = json!({ "session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "What is the dog called?" });
     assert_eq!(hook("UserPromptSubmit", prompt), json!({}));
@@ -45,7 +46,7 @@ fn seed_000_a_client_is_shown_four_tools() {
     // No gate: what is stored is found by the next call.
     server.data("memory_store", &json!({ "type": "instruction", "content": "Always answer in French" }));
     let found = server.data("memory_search", &json!({ "query": "French" }));
-    assert_eq!(found["hits"][0]["behavioral"], true, "{found}");
+    assert_eq!(found["hits"][0]["type"], "instruction", "{found}");
     server.close();
 }
 

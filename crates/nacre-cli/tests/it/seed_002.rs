@@ -50,7 +50,7 @@ fn seed_002_a_project_reads_the_admins_memory() {
         assert!(listed.contains(&format!("\"{tool}\"")), "{tool}");
     }
     let asked = json!({ "query": "concise responses", "group": "main" });
-    assert_eq!(server.data("memory_search", &asked)["hits"][0]["kind"], "entry");
+    assert_eq!(server.data("memory_search", &asked)["hits"][0]["id"], "1");
     assert_eq!(server.data("memory_search", &json!({ "query": "concise responses" }))["hits"], json!([]));
     let written = server
         .data("memory_write", &json!({ "path": "MEMORY.md", "content": "- The blog is about gardens" }));

@@ -17,7 +17,7 @@ fn seed_004_five_tools_and_nothing_else_reaches_the_agent() {
     let hmac = json!({ "content": "Payment API HMAC signature: no trailing empty string", "tags": "payments, hmac, api, bug" });
     server.data("memory_store", &hmac);
     let found = server.data("memory_query", &json!({ "query": "payment HMAC signature api", "limit": 5 }));
-    assert_eq!(found["hits"][0]["number"], 1, "{found}");
+    assert_eq!(found["hits"][0]["id"], "1", "{found}");
     assert_eq!(server.data("memory_reinforce", &json!({ "id": 1 }))["score"], 3);
     assert_eq!(server.data("memory_demote", &json!({ "id": 1 }))["score"], 2);
     server.close();

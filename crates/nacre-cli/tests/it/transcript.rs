@@ -249,9 +249,9 @@ fn a_hook_asks_in_time_and_once_and_begins_a_new_cycle() {
 fn nacre_stripped(said: &str) -> String {
     let mut left = String::new();
     let mut rest = said;
-    while let Some((before, after)) = rest.split_once("<!-- nacre:memory -->") {
+    while let Some((before, after)) = rest.split_once("<memory source=\"nacre\"") {
         left.push_str(before);
-        rest = after.split_once("<!-- /nacre:memory -->").map_or("", |(_, after)| after);
+        rest = after.split_once("</memory>").map_or("", |(_, after)| after);
     }
     (left + rest).trim().to_owned()
 }

@@ -8,7 +8,7 @@ fn a_turn_is_told_and_explained() {
     home.json(["store", "The user's passport expires on 9 July 2026"]);
     let turn = home.json(["--session", "a", "turn", "When does my passport expire?"]);
     assert_eq!(turn["blocks"][0]["lines"][0]["source"].as_str().unwrap().len(), 40);
-    assert!(turn["markdown"].as_str().unwrap().contains("[fact] The user's passport expires"));
+    assert!(turn["markdown"].as_str().unwrap().contains("- The user's passport expires"));
     assert_eq!(turn.get("considered"), None);
     let explained = home.json(["--session", "b", "turn", "When does my passport expire?", "--explain"]);
     assert!(explained["considered"][0]["evidence"].as_array().unwrap().len() > 10);

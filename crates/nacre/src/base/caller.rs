@@ -11,7 +11,7 @@ use crate::base::ids::SessionId;
 use crate::base::markdown::front_matter;
 use crate::base::named::named;
 use crate::base::text::decode;
-use crate::base::{Time, Zone};
+use crate::base::{Calendar, Time, Zone};
 
 /// The kind of caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,11 @@ impl Caller {
     pub fn agent(session: SessionId, now: Time) -> Caller {
         let (actor, role, visibility) = (Actor::Agent, Role::Project, Visibility::Private);
         Caller { actor, role, session, untrusted: false, visibility, now, zone: Zone::default() }
+    }
+
+    /// Returns the calendar that dates are shown by.
+    pub fn calendar(&self) -> Calendar {
+        Calendar::new(&self.zone, self.now)
     }
 
     /// Returns Nacre itself, which runs maintenance in the background.

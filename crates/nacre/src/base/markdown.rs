@@ -184,7 +184,7 @@ impl<'a> Text<'a> {
 /// Walks the blocks of a document in order.
 pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
     let has_comments = text.contains("<!--");
-    let has_listings = text.contains("d ago)");
+    let has_listings = text.lines().any(frame::is_listed);
     let frames = frame::frames(text);
     let mut next = 0;
     let mut fence = Fence::default();
@@ -216,7 +216,7 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
             until = None;
         }
         if !fence.is_open() && frames.iter().any(|frame| frame.start == start) {
-            until = Some(frame::CLOSE);
+            until = frame::close_of(bare);
             continue;
         }
         if !fence.is_open() && has_comments {

@@ -24,4 +24,4 @@ pub mod zip;
 pub use error::{Error, Result};
 pub use path::FilePath;
 pub use settings::Settings;
-pub use time::{Day, Time, Zone};
+pub use time::{Calendar, Day, Time, Zone};

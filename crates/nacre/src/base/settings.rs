@@ -90,6 +90,7 @@ pub struct Rank {
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct Search {
     pub limit: usize,
+    pub agent_limit: usize,
     pub fusion: Fusion,
     pub vector_weight: f64,
     pub word_weight: f64,

@@ -117,6 +117,31 @@ impl Zone {
     }
 }
 
+/// The day it is for a caller: dates are shown relative to it.
+#[derive(Clone, Debug)]
+pub struct Calendar {
+    zone: Zone,
+    today: Day,
+}
+
+impl Calendar {
+    /// Returns the calendar of a caller at a moment.
+    pub fn new(zone: &Zone, now: Time) -> Calendar {
+        Calendar { zone: zone.clone(), today: zone.day(now) }
+    }
+
+    /// Returns the date of a moment as people write it: `today`, `yesterday`, `16 Nov`, or `16 Nov 2025` in another year.
+    pub fn date(&self, at: Time) -> String {
+        let day = self.zone.day(at);
+        match self.today.days_since(day) {
+            0 => "today".to_owned(),
+            1 => "yesterday".to_owned(),
+            _ if day.0.year() == self.today.0.year() => day.0.strftime("%-d %b").to_string(),
+            _ => day.0.strftime("%-d %b %Y").to_string(),
+        }
+    }
+}
+
 impl Default for Zone {
     /// UTC.
     fn default() -> Zone {
@@ -222,6 +247,25 @@ mod tests {
             assert!(!Zone::default().day(Time::from_millis(end)).before().to_string().is_empty());
         }
         assert!(Zone::rule("nowhere").is_none() && Zone::compiled(b"TZif").is_none());
+    }
+
+    #[test]
+    fn dates_are_relative_to_the_day_of_the_caller() {
+        let berlin = Zone::rule("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        let calendar = Calendar::new(&berlin, Time::parse("2026-11-16T12:00:00Z").unwrap());
+        for (at, date) in [
+            ("2026-11-16T00:30:00Z", "today"),
+            ("2026-11-15T23:30:00Z", "today"),
+            ("2026-11-15T22:30:00Z", "yesterday"),
+            ("2026-11-17T09:00:00Z", "17 Nov"),
+            ("2026-03-02T09:00:00Z", "2 Mar"),
+            ("2025-11-16T09:00:00Z", "16 Nov 2025"),
+        ] {
+            assert_eq!(calendar.date(Time::parse(at).unwrap()), date, "{at}");
+        }
+        for end in [i64::MIN, i64::MAX] {
+            assert!(!calendar.date(Time::from_millis(end)).is_empty());
+        }
     }
 
     #[test]

@@ -1,8 +1,7 @@
-//! Boot (W2): what a session starts with. Files of the workspace in the order of the settings, the brief, and
-//! which skills there are.
+//! The startup context: files of the workspace in the order of the settings, the brief, open tasks and the list of skills.
 //!
-//! It never fails for a file: one that is missing, a link, binary or too long says so in one line. What is in
-//! it is masked, can't break out of its frame, and says how to read what was left out.
+//! It never fails because of a file. A missing or empty file leaves nothing for the model; one that can't be read leaves
+//! one line. File contents are redacted, can't close the tag around them, and say how to read what was left out.
 
 use crate::base::frame;
 use crate::base::text::{decode, lossy};
@@ -25,24 +24,26 @@ use crate::records::project::task;
 use crate::records::workspace::{FilePath, memory_file, template};
 use crate::store::walk;
 
-/// What the lists of `boot` may name beside files.
+/// The names that the lists of `boot` may contain besides files.
 pub(crate) const PARTS: &[&str] = &["project", "yesterday", "today", "brief", "tasks", "skills"];
 
 /// A file that would get fewer characters is only named.
-const LEAST: usize = 240;
-/// The most bytes of a skill that are read for its description, and what is shown of it.
-const SKILL_HEAD: u64 = 8 << 10;
-const SKILL_NAME: usize = 16;
-const SKILL_TOKENS: usize = 80;
-/// The most skills that are looked at.
-const SKILLS: usize = 200;
+const MIN_FILE_CHARS: usize = 240;
+/// The most bytes of a skill that are read for its description.
+const SKILL_HEAD_BYTES: u64 = 8 << 10;
+/// The most tokens of a skill's name.
+const SKILL_NAME_TOKENS: usize = 16;
+/// The most tokens of the description of a skill or a task.
+const DESCRIPTION_TOKENS: usize = 80;
+/// The most skills that are read.
+const MAX_SKILLS: usize = 200;
 
-/// What a session starts with, as text and as data.
+/// The startup context, as text and as data.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Boot {
-    /// The text to put before the agent.
+    /// The text for the agent.
     pub markdown: String,
-    /// What it is made of, in order.
+    /// Its parts, in order.
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub parts: Vec<Part>,
     /// How many characters it has.
@@ -51,26 +52,26 @@ pub struct Boot {
     pub tokens: usize,
     /// When it was made.
     pub generated_at: Time,
-    /// The plugin that made the brief in our place, or should have.
+    /// The plugin that made the brief, or failed to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin: Option<MadeBy>,
 }
 
-/// One part of a boot.
+/// One part of the startup context.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Part {
     /// The file, or `brief` or `skills`.
     pub path: String,
-    /// How many of its characters are there.
+    /// How many of its characters are included.
     pub chars: usize,
     /// Whether some were left out.
     pub cut: bool,
     /// Whether there is nothing to show.
     pub missing: bool,
-    /// Whether shared sessions never see it; to them nothing else is said of it.
+    /// Whether it is hidden from shared sessions. They learn nothing else about it.
     pub private: bool,
-    /// What else there is to say, such as why it is missing.
+    /// A remark, such as why it is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -80,7 +81,7 @@ redact! {
     Part { path, note / chars, cut, missing, private }
 }
 
-/// The name of a project: it stands in the name of its file.
+/// The name of a project, which is part of the name of its file.
 #[derive(Clone, Debug)]
 pub(crate) struct Project(FilePath);
 
@@ -91,8 +92,8 @@ impl Project {
     }
 }
 
-/// Makes the boot of at most so many characters. The brief is made by the caller, for it is another tool's
-/// answer.
+/// Makes the startup context of at most `total` characters. The caller makes the brief, because it is the answer of another
+/// tool.
 pub(crate) fn boot(
     view: &View<'_>,
     caller: &Caller,
@@ -119,7 +120,7 @@ pub(crate) fn boot(
     Boot { markdown, parts, chars, tokens, generated_at: caller.now, plugin }
 }
 
-/// Returns MEMORY.md as a model is shown it beside a conversation: marked as ours, so that it is not learned again.
+/// Returns MEMORY.md as a model gets it with the context of a session: tagged, so that it is not learned again.
 pub(crate) fn long_term(view: &View<'_>, caller: &Caller) -> Option<String> {
     if !view.settings().session.with_memory {
         return None;
@@ -129,8 +130,7 @@ pub(crate) fn long_term(view: &View<'_>, caller: &Caller) -> Option<String> {
     one_file(view, caller, &path, most).map(|text| frame::mark_injected(&text))
 }
 
-/// Returns what a session may see of one file, as a boot would have it, of at most so many characters; `None`: there is
-/// nothing to show.
+/// Returns the part of one file that a session may see, of at most `most` characters; `None`: there is nothing to show.
 fn one_file(view: &View<'_>, caller: &Caller, path: &FilePath, most: usize) -> Option<String> {
     let mut pieces = [file(view, caller, path)];
     fit(&mut pieces, most, usize::MAX);
@@ -138,8 +138,7 @@ fn one_file(view: &View<'_>, caller: &Caller, path: &FilePath, most: usize) -> O
     if let Body::Text(text, _) = body { Some(text) } else { None }
 }
 
-/// Tells whether there is anything to start a session with that somebody wrote: a file which is not as `nacre
-/// init` made it.
+/// Tells whether the workspace has a file that somebody wrote: one that differs from the template of `nacre init`.
 pub(crate) fn has_own(view: &View<'_>, caller: &Caller) -> bool {
     let order = &view.settings().boot.main;
     order.iter().any(|part| match part.as_str() {
@@ -160,11 +159,11 @@ fn is_own(view: &View<'_>, visibility: Visibility, path: &FilePath) -> bool {
     })
 }
 
-/// The files of one part.
+/// Returns the files of one part.
 pub(crate) fn paths_of(caller: &Caller, part: &str, project: Option<&Project>) -> Vec<FilePath> {
     let day = caller.zone.day(caller.now);
     let (today, yesterday) = (day.to_string(), day.before().to_string());
-    // Both layouts of daily logs are read; the first is the one that is written.
+    // Both layouts of daily logs are read. New logs go to the first.
     let logs = |day: &str| vec![format!("memory/{day}.md"), format!("memory/daily/{day}.md")];
     let paths = match part {
         "today" => logs(&today),
@@ -184,7 +183,7 @@ fn files_of(
 ) {
     let paths = paths_of(caller, part, project);
     let mut found: Vec<Piece> = paths.iter().map(|path| file(view, caller, path)).collect();
-    // Of two places for one thing, the one that has it is enough.
+    // If one of two possible places has the file, the other is not mentioned.
     if found.iter().any(|piece| !piece.is_absent()) {
         found.retain(|piece| !piece.is_absent());
     } else {
@@ -193,23 +192,27 @@ fn files_of(
     pieces.append(&mut found);
 }
 
-/// One part on its way into the boot.
+/// One part before it is rendered.
 struct Piece {
     part: Part,
     body: Body,
 }
 
 enum Body {
-    /// A file's text, which may be cut, and how many characters it has.
+    /// The text of a file, which may be cut, and how many characters it has.
     Text(String, usize),
-    /// What was made to fit.
-    Made(String),
-    /// Why there is nothing to show.
+    /// A list that already fits.
+    List(String),
+    /// The brief, with its own tags.
+    Brief(String),
+    /// There is nothing to show, for this reason. The model gets no line about it.
     Absent(String),
+    /// The file can't be read, for this reason.
+    Unreadable(String),
     /// There is no room: it is named with all others of its kind.
     Unfit(usize),
-    /// The session may not even know.
-    Unseen,
+    /// The session may not know about it.
+    Hidden,
 }
 
 impl Piece {
@@ -217,15 +220,15 @@ impl Piece {
         Piece { part: Part { path: path.to_owned(), ..Part::default() }, body }
     }
 
-    /// There is no such file; one that can't be read is not absent.
+    /// Tells whether there is no such file. A file that can't be read exists.
     fn is_absent(&self) -> bool {
         matches!(&self.body, Body::Absent(why) if why == ABSENT)
     }
 }
 
-const ABSENT: &str = "is not there";
+const ABSENT: &str = "does not exist";
 
-/// Reads a file as text, with what had to be repaired, or says why it can't be had.
+/// Reads a file as text, with a note about repairs, or says why it can't be read.
 fn read(view: &View<'_>, path: &FilePath) -> Result<(String, Option<String>), String> {
     let bytes = match view.files().read(path, walk::MAX_DOCUMENT_BYTES + 1) {
         Ok(Some(bytes)) if bytes.len() as u64 <= walk::MAX_DOCUMENT_BYTES => bytes,
@@ -238,29 +241,29 @@ fn read(view: &View<'_>, path: &FilePath) -> Result<(String, Option<String>), St
     decode(&bytes)
 }
 
-/// Tells whether a session may see that there is such a file.
+/// Tells whether a session may know that a file exists.
 pub(crate) fn is_shown(view: &View<'_>, visibility: Visibility, path: &FilePath) -> bool {
-    let Ok(Some(head)) = view.files().read(path, SKILL_HEAD) else { return false };
+    let Ok(Some(head)) = view.files().read(path, SKILL_HEAD_BYTES) else { return false };
     is_head_shown(view, visibility, path, &head)
 }
 
-/// Tells it by the beginning of a file. Where that is all front matter, what is behind it may say that it is private.
+/// Does the same by the beginning of the file. If that is all front matter, the part that was not read may say `private`.
 fn is_head_shown(view: &View<'_>, visibility: Visibility, path: &FilePath, head: &[u8]) -> bool {
     let text = lossy(head);
     let all_front = front_matter(&text).is_some_and(|front| front.body.is_none());
-    let cut = all_front && head.len() as u64 >= SKILL_HEAD;
+    let cut = all_front && head.len() as u64 >= SKILL_HEAD_BYTES;
     visibility == Visibility::Private
         || !cut && visibility.sees_file(&view.settings().visibility.private, path.as_str(), head)
 }
 
-/// Reads what a session may see of a file, masked; `None`: there is none, or none for it.
+/// Reads a file for a session, redacted; `None`: it does not exist for this session.
 pub(crate) fn shown(
     view: &View<'_>,
     visibility: Visibility,
     path: &FilePath,
 ) -> Option<Result<String, String>> {
     match file_text(view, visibility, path) {
-        Err(Unread::Unseen) => None,
+        Err(Unread::Hidden) => None,
         Err(Unread::Why(why)) if why == ABSENT => None,
         Err(Unread::Why(why)) => Some(Err(why)),
         Ok((text, _, _)) => Some(Ok(redact::document(&text).into_owned())),
@@ -268,20 +271,20 @@ pub(crate) fn shown(
 }
 
 enum Unread {
-    Unseen,
+    Hidden,
     Why(String),
 }
 
-/// A file's text, whether it is private, and what had to be repaired.
+/// Returns the text of a file, whether it is private, and a note about repairs.
 fn file_text(
     view: &View<'_>,
     visibility: Visibility,
     path: &FilePath,
 ) -> Result<(String, bool, Option<String>), Unread> {
     let named = is_private(&view.settings().visibility.private, path.as_str());
-    // Not even looked at: how long that takes would tell something.
+    // The file is not opened: the time it takes would reveal whether it exists.
     if named && visibility == Visibility::Shared {
-        return Err(Unread::Unseen);
+        return Err(Unread::Hidden);
     }
     let (text, note) = read(view, path).map_err(Unread::Why)?;
     let private = named || is_marked(&text);
@@ -295,25 +298,26 @@ fn file(view: &View<'_>, caller: &Caller, path: &FilePath) -> Piece {
     let name = path.as_str();
     let (text, private, note) = match file_text(view, caller.visibility, path) {
         Ok(found) => found,
-        Err(Unread::Unseen) => {
-            let mut piece = Piece::new(name, Body::Unseen);
+        Err(Unread::Hidden) => {
+            let mut piece = Piece::new(name, Body::Hidden);
             piece.part.private = true;
             return piece;
         }
-        Err(Unread::Why(why)) => return Piece::new(name, Body::Absent(why)),
+        Err(Unread::Why(why)) if why == ABSENT => return Piece::new(name, Body::Absent(why)),
+        Err(Unread::Why(why)) => return Piece::new(name, Body::Unreadable(why)),
     };
     let body = if text.trim().is_empty() {
         Body::Absent("is empty".into())
     } else if template::is_empty_form(name, &text) {
-        Body::Absent("is a form that nobody has filled in yet".into())
+        Body::Absent("is a template that is not filled in".into())
     } else {
-        // Credentials go before it is cut: of one that is cut in two, no half would be known.
+        // Redacted before it is cut: half a credential would not be recognised.
         let text = template::without_hints(name, &text);
         let text = redact::document(without_marks(&text).trim_end()).into_owned();
         let chars = text.chars().count();
         Body::Text(text, chars)
     };
-    // W6: where the session that can prune it sees it.
+    // The advice to prune a long file, for the session that can do it.
     let advice = memory_file::advice_for_text(view, name, &text);
     let advice = advice.as_deref().and_then(|advice| advice.strip_prefix(name));
     let advice = advice.map(|advice| advice.trim().trim_end_matches('.').to_owned());
@@ -327,16 +331,15 @@ fn of_brief(brief: &Brief) -> Piece {
     let nothing =
         brief.entry_count == 0 && brief.plugin.as_ref().is_none_or(|plugin| plugin.problem.is_some());
     if nothing {
-        return Piece::new("brief", Body::Absent("says nothing: no memories are stored yet".into()));
+        return Piece::new("brief", Body::Absent("is empty: no memories are stored yet".into()));
     }
-    let text = brief.markdown.trim_start_matches(frame::OPEN).trim_end_matches(frame::CLOSE).trim();
     let left_out = brief.plugin.is_none() && brief.brief_count < brief.entry_count;
-    let mut piece = Piece::new("brief", Body::Made(text.to_owned()));
+    let mut piece = Piece::new("brief", Body::Brief(brief.markdown.clone()));
     piece.part.cut = left_out;
     piece
 }
 
-/// Where skills are described, by name.
+/// Returns the files that describe skills, by name.
 fn skill_paths(view: &View<'_>) -> Vec<FilePath> {
     let names = view.files().names("skills");
     let mut paths: Vec<FilePath> =
@@ -345,21 +348,21 @@ fn skill_paths(view: &View<'_>) -> Vec<FilePath> {
     paths
 }
 
-/// The catalogue: what each skill is called and when to use it, by its own front matter.
+/// Lists the skills: the name of each and when to use it, from its front matter.
 fn skills(view: &View<'_>, visibility: Visibility, most: usize) -> Option<Piece> {
-    const HEAD: &str = "## Skills\n\nRead one before you use it, with memory_get.\n";
+    const HEAD: &str = "## Skills\n\nRead a skill with memory_get before you use it.\n";
     let mut lines = Vec::new();
     let paths = skill_paths(view);
-    for path in paths.iter().take(SKILLS) {
-        let Ok(Some(head)) = view.files().read(path, SKILL_HEAD) else { continue };
+    for path in paths.iter().take(MAX_SKILLS) {
+        let Ok(Some(head)) = view.files().read(path, SKILL_HEAD_BYTES) else { continue };
         let Ok((text, _)) = decode(&head) else { continue };
         if !is_head_shown(view, visibility, path, &head) {
             continue;
         }
         let folder = path.names().nth(1).unwrap_or_default();
         let (name, about) = name_and_description(&text);
-        let name = harmless(name.as_deref().unwrap_or(folder), SKILL_NAME);
-        let about = harmless(about.as_deref().unwrap_or_default(), SKILL_TOKENS);
+        let name = harmless(name.as_deref().unwrap_or(folder), SKILL_NAME_TOKENS);
+        let about = harmless(about.as_deref().unwrap_or_default(), DESCRIPTION_TOKENS);
         let about = if about.is_empty() { "no description".into() } else { about };
         lines.push(format!("- {name} ({}): {about}\n", one_line(path.as_str())));
     }
@@ -372,17 +375,17 @@ fn skills(view: &View<'_>, visibility: Visibility, most: usize) -> Option<Piece>
         fits
     };
     let shown: Vec<&String> = lines.iter().take_while(fits).collect();
-    let left = lines.len() - shown.len() + paths.len().saturating_sub(SKILLS);
+    let left = lines.len() - shown.len() + paths.len().saturating_sub(MAX_SKILLS);
     shown.iter().for_each(|line| text.push_str(line));
     if left > 0 {
         let _ = writeln!(text, "({left} more in skills/.)");
     }
-    let mut piece = Piece::new("skills", Body::Made(text.trim_end().to_owned()));
+    let mut piece = Piece::new("skills", Body::List(text.trim_end().to_owned()));
     piece.part.cut = left > 0;
     (!lines.is_empty()).then_some(piece)
 }
 
-/// What is to be done, first what is under way, as far as there is room. Nothing where a database can't say.
+/// Lists the open tasks, started ones first, as far as there is room. Lists nothing if the database can't be read.
 fn tasks(view: &View<'_>, most: usize) -> Option<Piece> {
     const HEAD: &str = "## Tasks\n\n";
     let all = view.read(|db| task::list(db, &task::Filter::default())).ok()?;
@@ -390,7 +393,7 @@ fn tasks(view: &View<'_>, most: usize) -> Option<Piece> {
     let (mut text, mut left) = (HEAD.to_owned(), open.len());
     for task in &open {
         let blocked = if task.blocked_by.is_empty() { "" } else { ", blocked" };
-        let about = harmless(&redact::text(&task.description), SKILL_TOKENS);
+        let about = harmless(&redact::text(&task.description), DESCRIPTION_TOKENS);
         let line = format!(
             "- [{}] {}{blocked}, priority {}: {about}\n",
             task.id,
@@ -406,13 +409,12 @@ fn tasks(view: &View<'_>, most: usize) -> Option<Piece> {
     if left > 0 {
         let _ = writeln!(text, "({left} more.)");
     }
-    let mut piece = Piece::new("tasks", Body::Made(text.trim_end().to_owned()));
+    let mut piece = Piece::new("tasks", Body::List(text.trim_end().to_owned()));
     piece.part.cut = left > 0;
     (!open.is_empty()).then_some(piece)
 }
 
-/// Returns `name` and `description` of a front matter. A value may be quoted, or go on in lines that are
-/// indented.
+/// Returns `name` and `description` of a front matter. A value may be quoted, or continue in indented lines.
 fn name_and_description(text: &str) -> (Option<String>, Option<String>) {
     let Some(front) = front_matter(text) else { return (None, None) };
     let front: Vec<&str> = front.fields.lines().map(str::trim_end).collect();
@@ -429,11 +431,11 @@ fn name_and_description(text: &str) -> (Option<String>, Option<String>) {
     (value("name"), value("description"))
 }
 
-/// Cuts the texts to their own limit and, where all together are too many, the longest further. Where that
-/// would leave too little of each, the last are only named.
+/// Cuts each text to the limit of one file and, if all together are too long, the longest ones further. If that would leave
+/// too little of each, the last ones are only named.
 fn fit(pieces: &mut [Piece], file_chars: usize, total: usize) {
     let level = loop {
-        // What everything costs but the texts themselves.
+        // The size of everything except the texts.
         let frame = render(pieces, Show::Frame).chars().count() + 1;
         let sizes = pieces.iter().filter_map(|piece| match piece.body {
             Body::Text(_, chars) => Some(chars.min(file_chars)),
@@ -441,7 +443,7 @@ fn fit(pieces: &mut [Piece], file_chars: usize, total: usize) {
         });
         let level = level(sizes.collect(), total.saturating_sub(frame)).min(file_chars);
         let longer = |piece: &Piece| matches!(piece.body, Body::Text(_, chars) if chars > level);
-        if level >= LEAST || !pieces.iter().any(longer) {
+        if level >= MIN_FILE_CHARS || !pieces.iter().any(longer) {
             break level;
         }
         let last = pieces.iter_mut().rev().find(|piece| matches!(piece.body, Body::Text(..)));
@@ -456,15 +458,17 @@ fn fit(pieces: &mut [Piece], file_chars: usize, total: usize) {
                 (part.chars, part.cut) = (text.chars().count(), true);
             }
             Body::Text(_, chars) => part.chars = *chars,
-            Body::Made(text) => part.chars = text.chars().count(),
+            Body::List(text) | Body::Brief(text) => part.chars = text.chars().count(),
             Body::Unfit(_) => part.cut = true,
-            Body::Absent(why) => (part.missing, part.note) = (true, Some(why.clone())),
-            Body::Unseen => {}
+            Body::Absent(why) | Body::Unreadable(why) => {
+                (part.missing, part.note) = (true, Some(why.clone()));
+            }
+            Body::Hidden => {}
         }
     }
 }
 
-/// The most characters that each of these can have for all to fit: the long give way before the short.
+/// Returns the most characters that each text can have so that all fit. Long texts are cut before short ones.
 fn level(mut sizes: Vec<usize>, mut room: usize) -> usize {
     sizes.sort_unstable();
     let all = sizes.len();
@@ -478,8 +482,8 @@ fn level(mut sizes: Vec<usize>, mut room: usize) -> usize {
     usize::MAX
 }
 
-/// Cuts a text in its middle to so many characters and says there what is left out: of what fits, 75 parts of
-/// 99 are its start and 24 its end.
+/// Cuts a text in its middle to `most` characters and says there what is left out. Of the part that stays, 75 of 99 come
+/// from its start and 24 from its end.
 fn cut(path: &str, text: &str, all: usize, most: usize) -> String {
     let marker = |left: usize, from: usize, to: usize| {
         let path = one_line(path);
@@ -493,7 +497,7 @@ fn cut(path: &str, text: &str, all: usize, most: usize) -> String {
     let head = room * 75 / 99;
     let byte = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
     let (mut end, mut start) = (byte(head), byte(all - (room - head)));
-    // Between lines, where one ends nearby.
+    // Cut between lines if one ends nearby.
     if let Some(line) = text[..end].rfind('\n').filter(|at| *at >= end / 4 * 3) {
         end = line + 1;
     }
@@ -507,18 +511,24 @@ fn cut(path: &str, text: &str, all: usize, most: usize) -> String {
     format!("{}{}{}", text[..end].trim_end(), marker(left, from, to.max(from)), &text[start..])
 }
 
-/// What is rendered.
+/// The extent of a rendering.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Show {
     Whole,
-    /// All but the texts, to see what that costs.
+    /// Everything except the texts, to measure what that costs.
     Frame,
 }
 
-/// Puts the parts into one frame.
+/// Renders the parts: files, tasks and skills in blocks of their own, the brief in its block.
 fn render(pieces: &[Piece], show: Show) -> String {
-    let mut text = format!("{}\n", frame::OPEN);
-    let _ = writeln!(text, "Loaded from the workspace for the start of this session.\n");
+    let mut blocks: Vec<String> = Vec::new();
+    let mut text = String::new();
+    let close = |text: &mut String, blocks: &mut Vec<String>| {
+        if !text.trim().is_empty() {
+            blocks.push(format!("{}\n{}\n{}", frame::OPEN_FILES, text.trim_end(), frame::CLOSE));
+        }
+        text.clear();
+    };
     for Piece { part, body } in pieces {
         let path = one_line(&part.path);
         if let (Some(note), Body::Text(..)) = (&part.note, body) {
@@ -529,9 +539,14 @@ fn render(pieces: &[Piece], show: Show) -> String {
                 let body = if show == Show::Whole { body } else { "" };
                 writeln!(text, "<!-- nacre:file {path} -->\n{}\n", body.trim_start_matches('\n'))
             }
-            Body::Made(body) => writeln!(text, "{body}\n"),
-            Body::Absent(why) => writeln!(text, "({path} {}.)", one_line(why)),
-            Body::Unfit(_) | Body::Unseen => Ok(()),
+            Body::List(body) => writeln!(text, "{body}\n"),
+            Body::Unreadable(why) => writeln!(text, "({path} {}.)", one_line(why)),
+            Body::Brief(body) => {
+                close(&mut text, &mut blocks);
+                blocks.push(body.clone());
+                Ok(())
+            }
+            Body::Absent(_) | Body::Unfit(_) | Body::Hidden => Ok(()),
         };
     }
     let unfit: Vec<String> = pieces
@@ -548,17 +563,22 @@ fn render(pieces: &[Piece], show: Show) -> String {
             unfit.join(", ")
         );
     }
-    text.truncate(text.trim_end().len());
-    text + "\n" + frame::CLOSE
+    close(&mut text, &mut blocks);
+    if blocks.is_empty() {
+        blocks.push(frame::mark_injected(frame::NOTHING));
+    }
+    blocks.join("\n")
 }
 
-/// Holds the limit where names and markers alone are too many.
+/// Enforces the limit if names and markers alone are too long.
 fn clamp(text: String, total: usize) -> String {
+    const CUT: &str = "(More did not fit.)";
     if text.chars().count() <= total {
         return text;
     }
-    let room = total.saturating_sub(frame::CLOSE.len() + 1);
+    // A text that is cut outside of a block gets a new one.
+    let room = total.saturating_sub(frame::mark_injected(CUT).chars().count() + 1);
     let end = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
     let line = text[..end].rfind('\n').unwrap_or(0);
-    format!("{}\n{}", &text[..line], frame::CLOSE)
+    frame::cut_injected(&text[..line].lines().collect::<Vec<_>>(), CUT)
 }

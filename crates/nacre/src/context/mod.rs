@@ -1,4 +1,4 @@
-//! What goes into an agent's context: the brief at the start of a session, and the lines before each message.
+//! Text for an agent's context: the brief and the startup context of a session, and the lines before each message.
 
 pub(crate) mod boot;
 pub(crate) mod brief;

@@ -1,9 +1,10 @@
-//! The upward flow (seed 003, section 8): from what happened to what holds. Logs become working memory, that becomes
-//! MEMORY.md, that facts; corrections become lessons, and lessons that proved themselves principles.
+//! Promotion, the upward flow of the agent brain design: from events to lasting knowledge. Logs become working memory,
+//! working memory becomes MEMORY.md, and MEMORY.md becomes facts. Corrections become lessons, and lessons that worked become
+//! principles.
 //!
-//! A step reads and proposes; a person decides, and what was approved can be reverted. It takes nothing that Nacre
-//! itself put into a conversation, nor what machines wrote down, and proposes nothing twice, also not after it was
-//! denied: what was proposed is known by a hash of its text.
+//! A step reads and proposes. A person decides, and can revert an approved change. A step ignores text that Nacre itself
+//! injected and lines that machines wrote. It never proposes the same text twice, even if it was denied: a hash of each
+//! proposed text is kept.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -31,34 +32,34 @@ use crate::store::Connection;
 
 const CONTEXT: &str = "memory/active-context.md";
 const SOUL: &str = "SOUL.md";
-/// How many days of logs working memory is made from.
-const RECENT: i64 = 3;
-/// How much one step proposes at once: a person has to read it.
-const MOST: usize = 20;
-/// Lines of these categories were written by machines.
-const MACHINES: &[&str] =
+/// How many days of logs become working memory.
+const RECENT_DAYS: i64 = 3;
+/// How many lines one step proposes at once, because a person has to read them.
+const MAX_LINES: usize = 20;
+/// The categories of log lines that machines write.
+const MACHINE_CATEGORIES: &[&str] =
     &["cron", "heartbeat", "system", "auto", "metric", "recalled", "injected", "summary"];
 
 named! {
-    /// One step upward.
+    /// One step of the promotion.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Step {
         /// Recent logs to `memory/active-context.md`.
         Context = "context",
-        /// Weighty lines of logs, and decisions of the working memory, to MEMORY.md.
+        /// Important lines of logs, and decisions of the working memory, to MEMORY.md.
         Memory = "memory",
-        /// What MEMORY.md says and the graph has not taken in, to facts.
+        /// Statements of MEMORY.md that the graph does not have, to facts.
         Facts = "facts",
-        /// Corrections and lessons that were written down, to lessons.
+        /// Corrections and lessons in files and entries, to lessons.
         Lessons = "lessons",
-        /// Lessons that proved themselves, to SOUL.md.
+        /// Lessons that worked, to SOUL.md.
         Soul = "soul",
     }
 }
 
 impl Step {
-    /// Returns where it leads: a file, or a tool.
+    /// Returns its target: a file or a tool.
     pub fn target(self) -> &'static str {
         match self {
             Step::Context => CONTEXT,
@@ -69,7 +70,7 @@ impl Step {
         }
     }
 
-    /// What it is for, to the person who decides.
+    /// Returns its purpose, for the person who decides.
     fn reason(self) -> &'static str {
         match self {
             Step::Context => "what the last days' logs say",
@@ -80,7 +81,7 @@ impl Step {
         }
     }
 
-    /// Into which section of its file a line of this category goes: words of its title, and the title where it is new.
+    /// Returns the section of the target file for a category: words of an existing title, and the title of a new section.
     fn section(self, category: &str) -> (&'static [&'static str], &'static str) {
         match (self, category) {
             (Step::Context, "decision") => (&["decision"], "Recent Decisions"),
@@ -111,39 +112,39 @@ impl FromStr for Step {
     }
 }
 
-/// What one step would propose, or has proposed.
+/// The proposals of one step, planned or made.
 #[derive(Clone, Debug, Serialize)]
 pub struct Promotion {
     /// The step.
     pub step: Step,
-    /// The file it leads to, or the tool.
+    /// The target: a file or a tool.
     pub target: &'static str,
-    /// What goes there; empty where there is nothing new.
+    /// The lines for the target; empty if there is nothing new.
     pub lines: Vec<Promoted>,
     /// The proposals that were made.
     pub proposals: Vec<i64>,
 }
 
-/// One thing that goes upward.
+/// One promoted line.
 #[derive(Clone, Debug, Serialize)]
 pub struct Promoted {
-    /// What it says there.
+    /// Its text in the target.
     pub text: String,
-    /// Where it comes from: `memory/2026-02-18.md:3`, `lesson 2`, an entry's id.
+    /// Its source: `memory/2026-02-18.md:3`, `lesson 2`, or the id of an entry.
     pub source: String,
     #[serde(skip)]
     category: String,
-    /// By what it is known again: the same words are the same, whatever stands around them.
+    /// Identifies the text regardless of its surroundings.
     #[serde(skip)]
     said: String,
-    /// Of a call: its arguments.
+    /// The arguments, if it becomes a call.
     #[serde(skip)]
     arguments: Value,
 }
 
 impl Promoted {
     fn new(text: &str, source: String, category: &str) -> Promoted {
-        // A credential does not get any further.
+        // Credentials are never promoted.
         let (text, category) = (one_line(&redact::text(text)), category.to_lowercase());
         Promoted { said: analyse::fold(&text), text, source, category, arguments: Value::Null }
     }
@@ -153,7 +154,7 @@ impl Promoted {
     }
 }
 
-/// Returns what a step would propose. Nothing is written.
+/// Returns the proposals that a step would make. Nothing is written.
 pub fn plan(view: &mut View<'_>, step: Step) -> Result<Promotion> {
     let caller = view.caller();
     allow(caller)?;
@@ -174,11 +175,11 @@ pub fn plan(view: &mut View<'_>, step: Step) -> Result<Promotion> {
         let hash = one.hash();
         !proposed.contains(&hash) && !there.contains(&one.said) && !is_ours(&one.text) && seen.insert(hash)
     });
-    found.truncate(MOST);
+    found.truncate(MAX_LINES);
     Ok(Promotion { step, target: step.target(), lines: found, proposals: Vec::new() })
 }
 
-/// Proposes what a step finds: one change of its file, or a call for each.
+/// Makes the proposals of a step: one change of its file, or one call for each line.
 pub fn promote(view: &mut View<'_>, step: Step) -> Result<Promotion> {
     let _caller = view.caller();
     let mut promotion = plan(view, step)?;
@@ -221,7 +222,7 @@ pub fn promote(view: &mut View<'_>, step: Step) -> Result<Promotion> {
     Ok(promotion)
 }
 
-/// It reads what is private.
+/// Refuses callers that may not read private data.
 fn allow(caller: &Caller) -> Result<()> {
     match (caller.role, caller.visibility) {
         (Role::Skill, _) => Err(Error::RoleDenied { tool: "promote".into(), role: caller.role.as_str() }),
@@ -230,7 +231,7 @@ fn allow(caller: &Caller) -> Result<()> {
     }
 }
 
-/// What a new file begins with.
+/// Returns the title of a new file.
 fn title(step: Step) -> &'static str {
     match step {
         Step::Context => "# Active Context\n",
@@ -239,7 +240,7 @@ fn title(step: Step) -> &'static str {
     }
 }
 
-/// What was proposed before, whatever became of it.
+/// Returns the hashes of texts that were proposed before, approved or not.
 fn proposed(db: &Connection, step: Step) -> Result<BTreeSet<String>> {
     let rows = db.rows("SELECT what FROM promoted WHERE step = $1", [step.as_str()], |row| row.get(0))?;
     Ok(rows.into_iter().collect())
@@ -255,21 +256,23 @@ fn note(view: &mut View<'_>, step: Step, lines: &[Promoted], number: i64) -> Res
     })
 }
 
-/// A file of the workspace, without what Nacre itself put there.
+/// Reads a file of the workspace without injected text.
 fn own_text(view: &View<'_>, path: &str) -> String {
     let text = workspace::text(view, Visibility::Private, path, change::MAX_FILE_BYTES);
-    // What it injects has marks around it; a file that has none is as it is, and its lines have their numbers.
+    // A file without injected blocks is used as it is, so that its line numbers stay right.
     text.replace("\r\n", "\n")
 }
 
-/// The tagged lines of a log that people and agents wrote, with their importance.
+/// Returns the tagged lines of a log that people and agents wrote, with their importance.
 fn tagged(view: &View<'_>, log: &daily::Log) -> Vec<(f64, Promoted)> {
     let text = own_text(view, log.path.as_str());
     let ours: BTreeSet<usize> = injected(&text);
     let all = lines::lines(&text);
     let tagged = all.iter().enumerate().filter_map(|(at, line)| Some((at, line.tagged()?)));
     tagged
-        .filter(|(at, tag)| !ours.contains(at) && !MACHINES.contains(&tag.category.to_lowercase().as_str()))
+        .filter(|(at, tag)| {
+            !ours.contains(at) && !MACHINE_CATEGORIES.contains(&tag.category.to_lowercase().as_str())
+        })
         .map(|(at, tag)| {
             let mut said = tag.text.to_owned();
             if let (Kind::Heading { .. }, Some(more)) = (all[at].kind, first_of_section(&all[at + 1..])) {
@@ -281,7 +284,7 @@ fn tagged(view: &View<'_>, log: &daily::Log) -> Vec<(f64, Promoted)> {
         .collect()
 }
 
-/// The first thing that a section says.
+/// Returns the first statement of a section.
 fn first_of_section<'a>(lines: &[Line<'a>]) -> Option<&'a str> {
     let within = lines.iter().take_while(|line| !matches!(line.kind, Kind::Heading { .. }));
     within
@@ -293,7 +296,7 @@ fn first_of_section<'a>(lines: &[Line<'a>]) -> Option<&'a str> {
         .next()
 }
 
-/// The lines, from 0, that stand within the marks of what Nacre puts into conversations.
+/// Returns the lines, from 0, that are inside injected blocks.
 fn injected(text: &str) -> BTreeSet<usize> {
     let frames = frames(text);
     let mut next = 0;
@@ -310,8 +313,9 @@ fn context(view: &View<'_>, caller: &Caller) -> Vec<Promoted> {
     let rules = &view.settings().visibility.private;
     let seen = |path: &str| Visibility::Shared.sees(rules, path, &own_text(view, path));
     let open = seen(CONTEXT);
-    let recent = daily::logs(view).into_iter().filter(|log| (0..RECENT).contains(&today.days_since(log.day)));
-    // What is private does not get where others see it.
+    let recent =
+        daily::logs(view).into_iter().filter(|log| (0..RECENT_DAYS).contains(&today.days_since(log.day)));
+    // Private lines are not promoted to a file that shared sessions see.
     let fitting = recent.filter(|log| !open || seen(log.path.as_str()));
     let lines = fitting.flat_map(|log| tagged(view, &log));
     lines.filter(|(importance, _)| *importance >= low).map(|(_, one)| one).collect()
@@ -375,7 +379,7 @@ fn facts(view: &View<'_>) -> Result<Vec<Promoted>> {
             put(entity, key, value, *category, said.line);
         }
     }
-    // What the reader did not dare to take from a document a person may.
+    // Claims that the document reader skipped as uncertain: a person may accept them.
     for (line, _) in reading.kept_out.iter().filter(|(line, _)| !taken.contains(line)) {
         let at = line.saturating_sub(1);
         let Some(Kind::Bullet { text, .. }) = all.get(at).map(|line| line.kind) else { continue };
@@ -400,7 +404,7 @@ fn facts(view: &View<'_>) -> Result<Vec<Promoted>> {
 
 fn lessons(view: &View<'_>) -> Result<Vec<Promoted>> {
     let mut found = Vec::new();
-    // What was taken out of conversations or summaries by a program is nobody's word.
+    // Lines that a program extracted from conversations or summaries are no person's statement.
     let own = |source: Source| matches!(source, Source::Person | Source::Agent | Source::Conversation);
     view.read(|db| {
         entry::walk_current(db, |entry| {

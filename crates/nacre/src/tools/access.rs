@@ -1,7 +1,7 @@
-//! Who may do what (A1): the one place that decides it.
+//! Authorisation: the one place that decides who may call a tool.
 //!
-//! An admin has all groups, a project its own, and the admin's to read where the settings name it; a skill has nothing
-//! but what it is handed over.
+//! An admin has all groups. A project has its own group, and reads the admin group if the settings name one. A skill has no
+//! access; it receives context by handover.
 
 use serde_json::Value;
 
@@ -23,13 +23,13 @@ pub(super) fn authorise(view: &View<'_>, tool: &Tool) -> Result<()> {
     if tool.people && caller.actor == Actor::Agent {
         return Err(Error::PeopleOnly { tool: name() });
     }
-    if caller.actor == Actor::Agent && !tool.is_offered(view.settings()) {
+    if caller.actor == Actor::Agent && !tool.is_callable(view.settings()) {
         return Err(Error::NotOffered { tool: name(), profile: view.settings().profile.clone() });
     }
     Ok(())
 }
 
-/// Takes the name of a group out of arguments that were checked. A handle answers for its own group alone.
+/// Removes the name of a group from checked arguments. A group handle answers only for its own group.
 pub(super) fn own_group(view: &View<'_>, mut arguments: Value) -> Result<Value> {
     match arguments.as_object_mut().and_then(|fields| fields.remove(GROUP)) {
         Some(named) if named != view.name().as_str() => {

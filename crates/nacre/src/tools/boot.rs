@@ -1,4 +1,4 @@
-//! What a session starts with, as a tool.
+//! The startup context as a tool.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,17 +7,17 @@ use super::call::{Call, Ran};
 use super::memory::make_brief;
 use super::tool::Request;
 use crate::base::settings::Inject;
-use crate::base::{Error, Time};
+use crate::base::{Calendar, Error};
 use crate::context::boot::{self, Boot, Project};
 
-/// What a session starts with: the files of the workspace, the brief, and which skills there are.
+/// Return the startup context of a session: the workspace files, the brief and the list of skills.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BootRequest {
-    /// The project that the session is about: its file comes first.
+    /// The project of the session; its file comes first.
     #[schemars(length(min = 1, max = 64))]
     pub project: Option<String>,
-    /// How many characters at most; default what the settings say.
+    /// The most characters; default by the settings.
     #[schemars(range(min = 2000))]
     pub max_chars: Option<usize>,
 }
@@ -27,7 +27,7 @@ impl Request for BootRequest {
     const NAME: &str = "memory_boot";
 
     fn run(self, call: &mut Call<'_>) -> Ran<Boot> {
-        let no_name = "is no name of a project: it is part of the name of a file";
+        let no_name = "is not a valid project name: it must be valid as part of a file name";
         let project = |name: &String| {
             Project::new(name).ok_or_else(|| Error::bad_argument("memory_boot", "project", no_name))
         };
@@ -50,7 +50,7 @@ impl Request for BootRequest {
         Ok(boot)
     }
 
-    fn say(answer: &Boot, _: Time) -> String {
+    fn say(answer: &Boot, _: &Calendar) -> String {
         answer.markdown.clone()
     }
 }

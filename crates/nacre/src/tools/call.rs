@@ -1,5 +1,5 @@
-//! A call under way: what a tool may use. It can read, and it can write only through [`Call::write`], which makes the write, its
-//! audit row and its share of the limits one transaction.
+//! A call in progress. A tool reads through it, and writes only through [`Call::write`], which puts the write, its audit row and
+//! its share of the limits into one transaction.
 
 use serde_json::{Map, Value};
 
@@ -17,16 +17,16 @@ use crate::records::workspace::{self, seen};
 use crate::store::Connection;
 use crate::store::audit;
 
-/// How a tool ends that gives no answer.
+/// Why a tool ended without an answer.
 #[derive(Debug)]
 pub enum Stop {
-    /// What it would write could be written, and a person is to decide.
+    /// Its write is possible, and a person must decide about it.
     Waits,
     /// It failed, or was refused.
     Failed(Error),
 }
 
-/// What a tool ends with.
+/// The result of a tool.
 pub type Ran<T> = std::result::Result<T, Stop>;
 
 impl<E: Into<Error>> From<E> for Stop {
@@ -35,36 +35,46 @@ impl<E: Into<Error>> From<E> for Stop {
     }
 }
 
-/// In which way a call is made.
+/// How a call is made.
 #[derive(Clone, Copy)]
 pub(crate) struct Way<'a> {
-    /// The proposal as which a person approved it, and who that was. `None`: it is made as the write policy has it.
+    /// The proposal that a person approved, and that person; `None`: the write policy decides.
     pub(super) approved: Option<(i64, &'a Caller)>,
     /// Runs a call that a person approved.
     pub(super) run_approved: RunCall,
+    pub(super) form: Form,
 }
 
-/// A call under way: what a tool may use.
+/// The form of the data in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Every field, for programs.
+    Whole,
+    /// The fields that a model needs.
+    Lean,
+}
+
+/// A call in progress.
 pub struct Call<'a> {
     pub(super) view: View<'a>,
     pub(crate) caller: &'a Caller,
     /// The name of the tool.
     pub(super) name: &'static str,
     pub(super) mode: Mode<'a>,
-    /// Whether it has written.
+    /// Whether it has written and marked its proposal.
     pub(super) marked: bool,
     /// Runs a call that a person approved.
     pub(super) run_approved: RunCall,
 }
 
-/// What becomes of what a tool writes.
+/// How a tool's writes are handled.
 #[derive(Clone, Copy)]
 pub(super) enum Mode<'a> {
-    /// It is done.
+    /// They are committed.
     Run,
-    /// It is undone at once: only whether it could be done is asked.
+    /// They are undone at once: a dry run that tells whether they are possible.
     Try,
-    /// It is done as proposal `number`, which this person approved.
+    /// They are committed as proposal `number`, which this person approved.
     Approved { number: i64, by: &'a Caller },
 }
 
@@ -78,7 +88,7 @@ impl<'a> Call<'a> {
         self.view.read(work)
     }
 
-    /// Leaves out what the session does not see of the lines that say something.
+    /// Removes the citations that the session may not see.
     pub(crate) fn seen_cites(&self, cites: Vec<Cite>) -> Result<Vec<Cite>> {
         match self.caller.visibility {
             Visibility::Private => Ok(cites),
@@ -86,7 +96,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Refuses an entry that the session does not see as if it were not there.
+    /// Refuses an entry that the session may not see, as if it did not exist.
     pub(crate) fn check_seen(&self, named: &EntryRef) -> Result<()> {
         match self.caller.visibility {
             Visibility::Private => Ok(()),
@@ -111,7 +121,7 @@ impl<'a> Call<'a> {
             let mut write =
                 Write { db: tx, origin, caller, settings: &settings, row, changed: true, refuses };
             let value = work(&mut write)?;
-            // A tool that writes twice is marked by the first.
+            // Only the first of several writes marks the proposal.
             if let Mode::Approved { number, by } = mode
                 && !marked
             {
@@ -131,8 +141,8 @@ impl<'a> Call<'a> {
         Ok(value)
     }
 
-    /// Brings the documents up to date where the scope has them. Returns the scope that can be searched, and
-    /// what is missing from it.
+    /// Indexes changed documents if the scope includes them. Returns the scope that can be searched, and a note about what is
+    /// missing from it.
     pub(crate) fn follow_documents(&mut self, mut scope: Vec<Scope>) -> (Vec<Scope>, Option<String>) {
         if !scope.contains(&Scope::Memory) {
             return (scope, None);
@@ -145,7 +155,7 @@ impl<'a> Call<'a> {
         (scope, missing)
     }
 
-    /// Marks the session where it is shown what a host may want to know of (W10), and says so where it is new.
+    /// Marks the session if it is shown details of the infrastructure, and returns whether that is new.
     pub(crate) fn note_seen(&mut self, shown: &[(&str, usize)]) -> bool {
         let shown = shown.iter().copied().filter(|(path, _)| seen::is_infrastructure(path));
         let shown: Vec<(&str, usize)> = shown.collect();
@@ -157,14 +167,14 @@ impl<'a> Call<'a> {
         seen::note(&mut self.view, shown.into_iter().map(|(path, _)| path))
     }
 
-    /// Tells what happened. Nothing hears of it that was not committed.
+    /// Emits an event after the commit.
     pub(crate) fn tell(&mut self, name: &'static str, data: Map<String, Value>) {
         self.view.tell(name, data);
     }
 
-    /// Takes what was deleted for good out of the checkpoints too (E4). Returns those that still have it, and why.
+    /// Removes deleted records from the checkpoints too. Returns the checkpoints that still have them, and why.
     pub(crate) fn forget(&mut self, gone: impl IntoIterator<Item = DeletedRecord>) -> Result<Vec<String>> {
-        // The text still stands in the write-ahead log until that is emptied.
+        // The text stays in the write-ahead log until that is truncated.
         self.view.forget_log()?;
         Ok(match checkpoint::forget(&mut self.view, &gone.into_iter().collect::<Vec<_>>()) {
             Ok(left) => left.into_iter().map(|note| format!("{}: {}", note.path, note.why)).collect(),
@@ -177,7 +187,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// A write under way.
+/// A write in progress.
 pub(crate) struct Write<'t> {
     pub(crate) db: &'t Connection,
     pub(crate) origin: Origin<'t>,
@@ -185,12 +195,13 @@ pub(crate) struct Write<'t> {
     settings: &'t Settings,
     row: audit::Row,
     changed: bool,
-    /// Whether a limit that is used up refuses the write.
+    /// Whether an exhausted limit refuses the write.
     refuses: bool,
 }
 
 impl Write<'_> {
-    /// Uses up one of the session's calls of this kind, or refuses (E7). What a person approved is counted all the same.
+    /// Counts one call of this kind against the session's limit, or refuses it. Calls that a person approved are counted and
+    /// never refused.
     pub(crate) fn spend(&self, action: Action) -> Result<()> {
         match limits::spend(self.db, self.caller, self.settings, action) {
             Err(Error::SessionLimit { .. }) if !self.refuses => Ok(()),
@@ -198,13 +209,13 @@ impl Write<'_> {
         }
     }
 
-    /// Names what was written, for the audit row. Ids and sizes only.
+    /// Adds a written record to the audit row: its id and its size.
     pub(crate) fn record(&mut self, id: &impl ToString, detail: &str, value: impl Into<Value>) {
         self.row.ids.push(id.to_string());
         self.row.detail.insert(detail.into(), value.into());
     }
 
-    /// Says that nothing changed after all, so that there is nothing to record.
+    /// Notes that nothing changed, so that no audit row is written.
     pub(crate) fn unchanged(&mut self) {
         self.changed = false;
     }

@@ -1,4 +1,4 @@
-//! What waits for a person, over the table of tools: listed, looked at, decided. For people alone, as all that decides is.
+//! Proposals as tools: list, show, decide. Only people may use them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,15 +6,15 @@ use serde_json::{Map, Value};
 
 use super::call::{Call, Ran};
 use super::tool::Request;
-use crate::base::Time;
+use crate::base::Calendar;
 use crate::base::redact;
 use crate::records::workspace::proposal::{self, Kind, Proposal};
 
-/// The writes that wait for a person, oldest first.
+/// List the proposals that wait for a person, oldest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProposalsRequest {
-    /// Also those that were decided about.
+    /// Include decided ones.
     #[serde(default)]
     pub all: bool,
 }
@@ -35,13 +35,13 @@ impl Request for ProposalsRequest {
         Ok(Proposals { proposals: proposal::list(call.view(), self.all)? })
     }
 
-    fn say(answer: &Proposals, _: Time) -> String {
+    fn say(answer: &Proposals, _: &Calendar) -> String {
         let line = |one: &Proposal| format!("{} {} {}", one.number, one.state.as_str(), one.target);
         answer.proposals.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 }
 
-/// One proposal, with the texts before and after.
+/// Show one proposal, with the texts before and after.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProposalRequest {
@@ -50,17 +50,17 @@ pub struct ProposalRequest {
     pub number: i64,
 }
 
-/// A proposal and what it would do.
+/// A proposal and its effect.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ProposalShown {
     #[serde(flatten)]
     #[schemars(with = "Map<String, Value>")]
     #[expect(missing_docs)]
     pub proposal: Proposal,
-    /// The file it was made from; absent: there was none.
+    /// The file it was based on; absent: there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The file as it would be; absent: it would go.
+    /// The resulting file; absent: it would be deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed: Option<String>,
     /// The arguments of a call.
@@ -76,7 +76,7 @@ impl Request for ProposalRequest {
     fn run(self, call: &mut Call<'_>) -> Ran<ProposalShown> {
         let found = proposal::get(call.view(), self.number)?;
         let [base, proposed] = proposal::texts(call.view(), self.number)?;
-        // Masked as documents are, so that both sides keep their lines.
+        // Redacted as documents are, so that both sides keep their lines.
         let masked = |bytes: Vec<u8>| redact::document(&String::from_utf8_lossy(&bytes)).into_owned();
         let (base, proposed, arguments) = match found.kind {
             Kind::File => (base.map(masked), proposed.map(masked), None),
@@ -85,12 +85,12 @@ impl Request for ProposalRequest {
         Ok(ProposalShown { proposal: found, base, proposed, arguments })
     }
 
-    fn say(answer: &ProposalShown, _: Time) -> String {
+    fn say(answer: &ProposalShown, _: &Calendar) -> String {
         answer.proposal.diff.to_string()
     }
 }
 
-/// What a person decides.
+/// A person's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -102,22 +102,22 @@ pub enum Verdict {
     Revert,
 }
 
-/// Apply a proposal, deny it, put it on top of what changed meanwhile, or undo what it did.
+/// Approve a proposal, deny it, rebase it onto the current file, or revert it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecideRequest {
     /// Its number.
     #[schemars(range(min = 1))]
     pub number: i64,
-    /// What to do with it.
+    /// The decision.
     pub decision: Verdict,
-    /// Of deny: why, for whoever proposed it.
+    /// For deny: the reason, for the agent.
     #[serde(default)]
     #[schemars(length(max = 1000))]
     pub reason: String,
 }
 
-/// A proposal that was decided about.
+/// A decided proposal.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Decided(#[schemars(with = "Map<String, Value>")] pub Proposal);
@@ -138,7 +138,7 @@ impl Request for DecideRequest {
         Ok(Decided(decided))
     }
 
-    fn say(answer: &Decided, _: Time) -> String {
+    fn say(answer: &Decided, _: &Calendar) -> String {
         format!("Proposal {} is {}.", answer.0.number, answer.0.state.as_str())
     }
 }

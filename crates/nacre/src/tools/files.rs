@@ -1,5 +1,4 @@
-//! Files of the workspace over the table of tools: read within what the session sees (W9), written as the policy has it
-//! (W5).
+//! Files of the workspace as tools: reads respect the visibility of the session, writes respect the write policy.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +8,7 @@ use super::tool::Request;
 use crate::base::diff::Diff;
 use crate::base::redact::{self, redact};
 use crate::base::text::lossy;
-use crate::base::{Error, Result, Time};
+use crate::base::{Calendar, Error, Result};
 use crate::records::workspace::change::{self, Change};
 use crate::records::workspace::edit::LastLine;
 use crate::records::workspace::policy::{self, Decision, Target};
@@ -18,14 +17,14 @@ use crate::records::workspace::{FilePath, daily, edit, memory_file};
 use crate::store::audit;
 use crate::store::walk::MAX_DOCUMENT_BYTES;
 
-/// The most characters of a file that one answer has.
-const SHOWN: usize = 20_000;
-/// The most characters of a difference that an agent is shown.
-const DIFF: usize = 4_000;
+/// The most characters of a file in one answer.
+const MAX_SHOWN_CHARS: usize = 20_000;
+/// The most characters of a diff that an agent is shown.
+const MAX_DIFF_CHARS: usize = 4_000;
 
-/// A file, or some lines of it. One that is not there is empty.
+/// A file, or some lines of it. A missing file is empty.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "what the words say")]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct FileShown {
     pub path: String,
     pub text: String,
@@ -33,10 +32,10 @@ pub struct FileShown {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<[usize; 2]>,
     pub total_lines: usize,
-    /// Others never see it.
+    /// Whether it is hidden from shared sessions.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
-    /// Whether the session has been shown details of the infrastructure (W10).
+    /// Whether the session has been shown details of the infrastructure.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(skip)]
     pub infrastructure_seen: bool,
@@ -56,15 +55,15 @@ pub(super) fn show(
     let path: FilePath = path.parse()?;
     let (visibility, rules) = (call.caller.visibility, call.settings().visibility.private.clone());
     let named = visibility.sees(&rules, path.as_str(), "");
-    // A file that it does not see is not there for it, whatever stands there.
+    // A file that the session may not see does not exist for it.
     let bytes = if named { call.view().files().read(&path, MAX_DOCUMENT_BYTES + 1)? } else { None };
     let bytes = bytes.filter(|bytes| visibility.sees_file(&rules, path.as_str(), bytes));
-    // What is cut in silence would be taken for all there is.
+    // A silently cut file would be taken for the whole file.
     if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > MAX_DOCUMENT_BYTES) {
         return Err(Error::FileTooLarge { path: path.to_string(), limit: MAX_DOCUMENT_BYTES });
     }
     let text = lossy(bytes.as_deref().unwrap_or_default());
-    // Masked before it is cut: half a key is not known for one.
+    // Redacted before it is cut: half a credential would not be recognised.
     let masked = redact::document(&text);
     let all: Vec<&str> = masked.split_inclusive('\n').collect();
     let first = from.unwrap_or(1).clamp(1, all.len().max(1)) - 1;
@@ -105,16 +104,16 @@ pub(super) fn show(
     Ok(shown)
 }
 
-/// Joins lines up to what one answer has, and says where it stopped; and how many there are then.
+/// Joins lines up to the limit of one answer and adds a note where it stopped. Also returns the number of lines.
 fn cut(lines: &[&str]) -> (String, usize) {
-    let (mut text, mut room) = (String::new(), SHOWN);
+    let (mut text, mut room) = (String::new(), MAX_SHOWN_CHARS);
     for (place, line) in lines.iter().enumerate() {
         let length = line.chars().count();
         if length > room {
             text.extend(line.chars().take(if place == 0 { room } else { 0 }));
             let left = lines[place..].iter().map(|line| line.chars().count()).sum::<usize>();
             let left = if place == 0 { left - room } else { left };
-            text.push_str(&format!("\n[… cut: {left} more characters; ask for later lines with `from`]\n"));
+            text.push_str(&format!("\n[… cut: {left} more characters; read later lines with `from`]\n"));
             return (text, place.max(1));
         }
         text.push_str(line);
@@ -123,27 +122,27 @@ fn cut(lines: &[&str]) -> (String, usize) {
     (text, lines.len())
 }
 
-/// Add a line to today's log; or, with `path`, change a file of the workspace. Many files change only once the user
-/// approves: the answer then says so.
+/// Add a line to today's log or, with `path`, change a workspace file. Many files change only after the user approves; the
+/// answer then names a proposal.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteRequest {
-    /// What to write.
+    /// The text.
     #[schemars(length(max = 200_000))]
     pub content: String,
-    /// Of the log: 0 to 1.
+    /// Of a log line, 0 to 1.
     #[schemars(range(min = 0, max = 1))]
     pub importance: Option<f64>,
-    /// Of the log, such as decision.
+    /// Of a log line, such as decision.
     pub category: Option<String>,
     /// Such as MEMORY.md.
     pub path: Option<String>,
-    /// Default append; edit puts content in the place of `old`.
+    /// Default append; edit replaces `old` with content.
     pub mode: Option<Mode>,
-    /// Text that stands there once.
+    /// Text that occurs exactly once.
     #[schemars(length(max = 200_000))]
     pub old: Option<String>,
-    /// Why, for the user.
+    /// Reason, for the user.
     #[schemars(length(max = 1000))]
     pub reason: Option<String>,
 }
@@ -152,16 +151,16 @@ pub struct WriteRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "what the words say")]
+#[expect(missing_docs, reason = "the names say it")]
 pub enum Mode {
     Append,
     Replace,
     Edit,
 }
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "what the words say")]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Written {
     pub written: bool,
     pub path: String,
@@ -209,7 +208,7 @@ impl Request for WriteRequest {
         }
     }
 
-    fn say(answer: &Written, _: Time) -> String {
+    fn say(answer: &Written, _: &Calendar) -> String {
         let Written { path, note, diff, .. } = answer;
         match (answer.proposal, note) {
             (Some(_), Some(note)) => {
@@ -222,7 +221,7 @@ impl Request for WriteRequest {
 }
 
 impl WriteRequest {
-    /// Adds a line to the log of today.
+    /// Adds a line to today's log.
     fn log(self, call: &mut Call<'_>) -> Result<Written> {
         let caller = call.caller;
         let draft = daily::Draft { text: self.content, category: self.category, importance: self.importance };
@@ -244,7 +243,7 @@ impl WriteRequest {
         Ok(Written { written: true, path: done.path, proposal: None, status: None, diff: None, note: None })
     }
 
-    /// Changes a file, or proposes it.
+    /// Changes a file, or proposes the change.
     fn file(self, call: &mut Call<'_>, path: &FilePath, mode: Mode) -> Result<Written> {
         let caller = call.caller;
         let decision = policy::decide(Target::File(path), caller, call.settings())?;
@@ -253,9 +252,9 @@ impl WriteRequest {
         let before = held.read(path)?;
         let base = before.as_deref().unwrap_or_default();
         if self.content.contains(redact::MASK) && !lossy(base).contains(redact::MASK) {
-            // It was read masked: written back, the credential would be lost.
+            // The agent read the file redacted: written back, the credential would be lost.
             let problem = format!(
-                "has `{}`, which stands for a credential of the file; leave that part as it is with `edit`",
+                "has `{}`, which hides a credential of the file; use `edit` and leave that part as it is",
                 redact::MASK
             );
             return Err(Error::bad_argument("memory_write", "content", problem));
@@ -302,7 +301,7 @@ impl WriteRequest {
 }
 
 fn unchanged(path: &str) -> Written {
-    let note = Some("it says that already; nothing was written".into());
+    let note = Some("the file already says that; nothing was written".into());
     Written { written: false, path: path.into(), proposal: None, status: None, diff: None, note }
 }
 
@@ -319,7 +318,7 @@ fn proposed(path: String, made: &ProposalOutcome) -> Written {
     }
 }
 
-/// Tells an agent how it stands.
+/// Describes the state of a proposal for an agent.
 pub(super) fn say(made: &ProposalOutcome) -> String {
     let ProposalOutcome { number, answer, .. } = made;
     match made.state {
@@ -332,7 +331,7 @@ pub(super) fn say(made: &ProposalOutcome) -> String {
 }
 
 fn shortened(diff: &str) -> String {
-    match diff.char_indices().nth(DIFF) {
+    match diff.char_indices().nth(MAX_DIFF_CHARS) {
         None => diff.to_owned(),
         Some((at, _)) => format!("{}\n[… cut]", &diff[..at]),
     }

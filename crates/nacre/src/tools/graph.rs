@@ -4,14 +4,17 @@ use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::call::{Call, Ran, Write};
+use super::lean::LeanAnswer;
 use super::limits::Action;
+use super::schema;
 use super::tool::Request;
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
 use crate::base::redact::redact;
-use crate::base::{Error, Time};
+use crate::base::{Calendar, Error, Time};
 use crate::group::JointRecall as Recalling;
 use crate::records::entry;
 use crate::records::graph::fact::{self, Draft, Filter};
@@ -21,10 +24,10 @@ use crate::records::graph::{self, Alias, EntitySummary, Fact, RecallResult, Rela
 use crate::records::workspace::checkpoint::DeletedRecord;
 use crate::store::Connection;
 
-/// How many facts an answer has when it is not told.
-const LIMIT: usize = 6;
+/// How many facts an answer has by default.
+const DEFAULT_FACTS: usize = 6;
 
-/// Who speaks in a call, and since when what is said holds: now, where it is not given.
+/// Returns the origin of a statement: who makes it, and since when it holds, by default now.
 pub(super) fn origin<'t>(write: &Write<'t>, since: Option<Time>, private: Option<bool>) -> graph::Origin<'t> {
     let entry::Origin { now, session, visibility, source, .. } = write.origin;
     let source = match source {
@@ -34,17 +37,18 @@ pub(super) fn origin<'t>(write: &Write<'t>, since: Option<Time>, private: Option
     graph::Origin { now, since: since.unwrap_or(now), source, session: Some(session), private, visibility }
 }
 
-/// Ask the knowledge graph about people, things and how they belong together.
+/// Look up facts and relations of a named person, project or thing. Use it when you know the name; otherwise use
+/// memory_search.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GraphRequest {
-    /// A question, or names and what is asked of them.
+    /// A question with the names, or names and attributes.
     #[schemars(length(min = 1, max = 2000))]
     pub query: String,
-    /// How many at most; default 6.
+    /// Default 6.
     #[schemars(range(min = 1, max = 100))]
     pub limit: Option<usize>,
-    /// What held then, ISO 8601; default now.
+    /// State at this time, ISO 8601; default now.
     pub as_of: Option<Time>,
     /// "my" and "I" mean the agent, not the user.
     #[serde(default)]
@@ -55,6 +59,8 @@ impl Request for GraphRequest {
     type Answer = RecallResult;
     const NAME: &str = "graph_search";
     const ACROSS: bool = true;
+    const ADVANCED: &'static [&'static str] = &["of_agent"];
+    const LEAN_OUTPUT: fn() -> Value = schema::output::<LeanAnswer>;
 
     fn run(self, call: &mut Call<'_>) -> Ran<RecallResult> {
         let reads = call.settings().documents.index && call.settings().graph.documents;
@@ -63,7 +69,7 @@ impl Request for GraphRequest {
         let request = recall::Request {
             query: &self.query,
             speaker: if self.of_agent { Speaker::Agent } else { Speaker::User },
-            limit: self.limit.unwrap_or(LIMIT),
+            limit: self.limit.unwrap_or(DEFAULT_FACTS),
             as_of: self.as_of,
             by_words: true,
         };
@@ -83,7 +89,11 @@ impl Request for GraphRequest {
         Ok(recalled)
     }
 
-    fn say(answer: &RecallResult, _: Time) -> String {
+    fn lean(answer: &RecallResult, calendar: &Calendar, _explain: bool) -> Option<serde_json::Result<Value>> {
+        Some(serde_json::to_value(LeanAnswer::of_graph(answer, calendar)))
+    }
+
+    fn say(answer: &RecallResult, _: &Calendar) -> String {
         let mut text = String::new();
         for missing in &answer.missing {
             let _ = writeln!(text, "Missing: {missing}.");
@@ -106,15 +116,16 @@ impl Request for GraphRequest {
     }
 }
 
-/// Add or change a fact of the knowledge graph. The value before is kept as history.
+/// Set one attribute of a named person, project or thing: a name-key-value with exactly one current value, such as heron,
+/// port, 6459. Use memory_store for everything else; never both.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FactRequest {
-    /// Whom or what it is about; an alias does too.
+    /// The name, or an alias.
     pub entity: String,
-    /// What of it, such as birthday or port.
+    /// The attribute, such as birthday or port.
     pub key: String,
-    /// Its value.
+    /// The current value.
     pub value: String,
     /// Of the entity: person, family, friend, pet, organization, project, tool, host, place, event, decision,
     /// preference, convention, document, user or self.
@@ -122,25 +133,25 @@ pub struct FactRequest {
     /// 0 to 1; default 0.5.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub importance: Option<f64>,
-    /// Never fades; default for people, decisions and preferences.
+    /// Whether it never fades; default for people, decisions and preferences.
     pub permanent: Option<bool>,
-    /// Since when, ISO 8601; default now.
+    /// Valid since, ISO 8601; default now.
     pub since: Option<Time>,
-    /// Never shown where others read along.
+    /// Hide it from shared sessions.
     pub private: Option<bool>,
 }
 
-/// What became of a fact.
+/// The result of setting a fact.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FactSet {
     #[serde(flatten)]
     #[expect(missing_docs)]
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub fact: Fact,
-    /// The value it took the place of.
+    /// The value that it replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced: Option<String>,
-    /// It was known already.
+    /// Whether it was already known.
     pub known: bool,
 }
 
@@ -149,6 +160,7 @@ redact! { FactSet { fact, replaced / known } }
 impl Request for FactRequest {
     type Answer = FactSet;
     const NAME: &str = "fact_upsert";
+    const ADVANCED: &'static [&'static str] = &["category", "importance", "permanent", "private"];
 
     fn run(self, call: &mut Call<'_>) -> Ran<FactSet> {
         let mut set = call.write(|write| {
@@ -179,7 +191,7 @@ impl Request for FactRequest {
         Ok(FactSet { fact: set.fact, replaced: set.replaced, known: set.known })
     }
 
-    fn say(answer: &FactSet, _: Time) -> String {
+    fn say(answer: &FactSet, _: &Calendar) -> String {
         let mut text = format!("[{}] {}", answer.fact.id, one_line(&answer.fact.line()));
         if answer.known {
             text.push_str(" (known already)");
@@ -191,22 +203,22 @@ impl Request for FactRequest {
     }
 }
 
-/// The facts that are known, by entity and key.
+/// List facts, by entity and key.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FactsRequest {
-    /// Only of this entity.
+    /// Only facts of this entity.
     pub entity: Option<String>,
     /// Only this key.
     pub key: Option<String>,
-    /// Only of this category.
+    /// Only entities of this category.
     pub category: Option<String>,
-    /// What held then, ISO 8601.
+    /// State at this time, ISO 8601.
     pub as_of: Option<Time>,
-    /// Also what held before.
+    /// Include earlier values.
     #[serde(default)]
     pub history: bool,
-    /// How many at most; default 100.
+    /// Default 100.
     #[schemars(range(min = 1, max = 10000))]
     pub limit: Option<usize>,
 }
@@ -216,7 +228,7 @@ pub struct FactsRequest {
 pub struct Facts {
     /// By entity and key.
     pub facts: Vec<Fact>,
-    /// Checkpoints that still have what was removed, because they can't be written.
+    /// Checkpoints that still contain removed facts, because they can't be written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub still_in: Vec<String>,
 }
@@ -239,7 +251,7 @@ impl Request for FactsRequest {
         Ok(Facts { facts, still_in: Vec::new() })
     }
 
-    fn say(answer: &Facts, _: Time) -> String {
+    fn say(answer: &Facts, _: &Calendar) -> String {
         lines(answer.facts.iter().map(|fact| (&fact.id, fact.line(), fact.until)), "There are no facts.")
     }
 }
@@ -253,7 +265,7 @@ fn lines<'a>(rows: impl Iterator<Item = (&'a String, String, Option<Time>)>, non
     if text.is_empty() { none.into() } else { text }
 }
 
-/// Remove facts for good: one by its id, or those of an entity, of one key or all.
+/// Remove facts permanently: one by its id, or the facts of an entity, all of them or those of one key.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FactRemoveRequest {
@@ -268,7 +280,7 @@ impl Request for FactRemoveRequest {
     const NAME: &str = "fact_remove";
 
     fn run(self, call: &mut Call<'_>) -> Ran<Facts> {
-        // Only what the session sees goes.
+        // Only facts that the session sees are removed.
         let seen = call.read(|db| fact::matching(db, &self.of, self.key.as_deref()))?;
         let facts = call.write(|write| {
             let gone = match write.origin.visibility {
@@ -288,7 +300,7 @@ impl Request for FactRemoveRequest {
         Ok(Facts { facts, still_in })
     }
 
-    fn say(answer: &Facts, _: Time) -> String {
+    fn say(answer: &Facts, _: &Calendar) -> String {
         let ids = answer.facts.iter().map(|fact| fact.id.as_str()).collect::<Vec<_>>().join(", ");
         let mut text = format!("Removed {ids}.");
         for checkpoint in &answer.still_in {
@@ -298,30 +310,30 @@ impl Request for FactRemoveRequest {
     }
 }
 
-/// Say how two things belong together, such as "Petra owns heron".
+/// Link two entities, such as "Petra owns heron".
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RelationRequest {
-    /// Who or what.
+    /// The subject.
     pub subject: String,
-    /// How, such as owns, works_at, runs_on.
+    /// The predicate, such as owns, works_at or runs_on.
     pub predicate: String,
-    /// Whom or what.
+    /// The object.
     pub object: String,
-    /// Since when, ISO 8601; default now.
+    /// Valid since, ISO 8601; default now.
     pub since: Option<Time>,
-    /// Never shown where others read along.
+    /// Hide it from shared sessions.
     pub private: Option<bool>,
 }
 
-/// What became of a relation.
+/// The result of adding a relation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RelationAdded {
     #[serde(flatten)]
     #[expect(missing_docs)]
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub relation: Relation,
-    /// It was known already.
+    /// Whether it was already known.
     pub known: bool,
 }
 
@@ -350,24 +362,24 @@ impl Request for RelationRequest {
         Ok(RelationAdded { relation: added.relation, known: added.known })
     }
 
-    fn say(answer: &RelationAdded, _: Time) -> String {
+    fn say(answer: &RelationAdded, _: &Calendar) -> String {
         let known = if answer.known { " (known already)" } else { "" };
         format!("[{}] {}{known}", answer.relation.id, one_line(&answer.relation.line()))
     }
 }
 
-/// The relations that are known.
+/// List relations.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RelationsRequest {
-    /// Only those of this entity, at either end.
+    /// Only relations of this entity, at either end.
     pub entity: Option<String>,
-    /// What held then, ISO 8601.
+    /// State at this time, ISO 8601.
     pub as_of: Option<Time>,
-    /// Also what held before.
+    /// Include earlier values.
     #[serde(default)]
     pub history: bool,
-    /// How many at most; default 100.
+    /// Default 100.
     #[schemars(range(min = 1, max = 10000))]
     pub limit: Option<usize>,
 }
@@ -392,17 +404,17 @@ impl Request for RelationsRequest {
         Ok(Relations { relations: call.read(list)? })
     }
 
-    fn say(answer: &Relations, _: Time) -> String {
+    fn say(answer: &Relations, _: &Calendar) -> String {
         let rows = answer.relations.iter().map(|relation| (&relation.id, relation.line(), relation.until));
         lines(rows, "There are no relations.")
     }
 }
 
-/// Say that a relation holds no longer; it stays as history. Or remove it for good.
+/// End a relation, which stays as history; or remove it permanently.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RelationEndRequest {
-    /// Its id; or subject, predicate and object.
+    /// Its id, or else subject, predicate and object.
     pub id: Option<String>,
     #[expect(missing_docs)]
     pub subject: Option<String>,
@@ -410,7 +422,7 @@ pub struct RelationEndRequest {
     pub predicate: Option<String>,
     #[expect(missing_docs)]
     pub object: Option<String>,
-    /// Leave no trace of it.
+    /// Remove it permanently.
     #[serde(default)]
     pub remove: bool,
 }
@@ -430,7 +442,7 @@ impl Request for RelationEndRequest {
                 return Err(Error::bad_argument("relation_end", "id", problem).into());
             }
         };
-        // Only what the session sees ends.
+        // Only a relation that the session sees is ended.
         let seen = call.read(|db| relation::find(db, &named))?;
         let named = match call.caller.visibility {
             Visibility::Private => named,
@@ -449,40 +461,40 @@ impl Request for RelationEndRequest {
         })?;
         relation.cites = call.seen_cites(relation.cites)?;
         if self.remove {
-            // The audit log keeps a checkpoint that can't be written from bringing it back.
+            // If a checkpoint can't be written, the audit log keeps a restore from bringing the relation back.
             call.forget([DeletedRecord::of(&relation.id)])?;
         }
         Ok(relation)
     }
 
-    fn say(answer: &Relation, _: Time) -> String {
-        format!("[{}] {} holds no longer.", answer.id, one_line(&answer.line()))
+    fn say(answer: &Relation, _: &Calendar) -> String {
+        format!("[{}] {} no longer holds.", answer.id, one_line(&answer.line()))
     }
 }
 
-/// Give an entity another name; several may mean one, none means two.
+/// Give an entity another name. An entity may have several aliases; an alias belongs to one entity.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AliasRequest {
     /// The other name, such as Mama or K8s.
     pub alias: String,
-    /// Whose it is.
+    /// The entity.
     pub entity: String,
-    /// Take the alias away instead.
+    /// Remove the alias instead.
     #[serde(default)]
     pub remove: bool,
 }
 
-/// What became of an alias.
+/// The result of setting an alias.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AliasSet {
     /// The alias.
     pub alias: String,
-    /// Whose it is, or was.
+    /// The entity.
     pub entity: String,
-    /// It was known already.
+    /// Whether it was already known.
     pub known: bool,
-    /// It was taken away.
+    /// Whether it was removed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
 }
@@ -494,7 +506,7 @@ impl Request for AliasRequest {
     const NAME: &str = "alias_add";
 
     fn run(self, call: &mut Call<'_>) -> Ran<AliasSet> {
-        // Whose it is has to be seen, and so has what is taken away.
+        // The session must see the entity, and an alias that it removes.
         call.read(|db| name::get(db, &self.entity))?;
         if self.remove {
             call.read(|db| name::get(db, &self.alias))?;
@@ -529,7 +541,7 @@ impl Request for AliasRequest {
         })
     }
 
-    fn say(answer: &AliasSet, _: Time) -> String {
+    fn say(answer: &AliasSet, _: &Calendar) -> String {
         let known = if answer.known { " (known already)" } else { "" };
         let (alias, entity) = (one_line(&answer.alias), one_line(&answer.entity));
         match answer.removed {
@@ -539,7 +551,7 @@ impl Request for AliasRequest {
     }
 }
 
-/// The entities that are known, with their aliases.
+/// List entities with their aliases.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntitiesRequest {}
@@ -549,7 +561,7 @@ pub struct EntitiesRequest {}
 pub struct Entities {
     /// By name.
     pub entities: Vec<EntitySummary>,
-    /// Every name beside an entity's own.
+    /// All aliases.
     pub aliases: Vec<Alias>,
 }
 
@@ -563,9 +575,9 @@ impl Request for EntitiesRequest {
         Ok(call.read(|db| Ok(Entities { entities: name::list(db)?, aliases: name::aliases(db, None)? }))?)
     }
 
-    fn say(answer: &Entities, _: Time) -> String {
+    fn say(answer: &Entities, _: &Calendar) -> String {
         if answer.entities.is_empty() {
-            return "Nobody and nothing is known.".into();
+            return "There are no entities.".into();
         }
         let line = |entity: &EntitySummary| {
             let also = entity.aliases.join(", ");
@@ -581,24 +593,24 @@ impl Request for EntitiesRequest {
     }
 }
 
-/// Join two entities that are the same, undo that, say that two are never the same, or forget one for good.
+/// Merge two entities that are the same, undo that, mark two as distinct, or remove one permanently.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntityRequest {
-    /// What to do.
+    /// The action.
     pub r#do: EntityAct,
-    /// The entity that counts as the other from now on, or is forgotten.
+    /// The entity to merge into the other, or to remove.
     pub one: String,
-    /// The other; not needed to undo or to forget.
+    /// The other entity; not needed for unmerge and remove.
     #[serde(default)]
     pub other: String,
 }
 
-/// What can be done with entities.
+/// An action on entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of SPEC G2")]
+#[expect(missing_docs, reason = "the names say it")]
 pub enum EntityAct {
     Merge,
     Unmerge,
@@ -606,7 +618,7 @@ pub enum EntityAct {
     Remove,
 }
 
-/// Two entities, and what they are to each other now.
+/// The result of an action on entities.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "two names and a sentence")]
 pub struct Joined {
@@ -631,22 +643,22 @@ impl Request for EntityRequest {
                     let (one, other) =
                         (name::get(write.db, &self.one)?.name, name::get(write.db, &self.other)?.name);
                     name::merge(write.db, now, &self.one, &self.other)?;
-                    (one, other, "are one; `unmerge` undoes it")
+                    (one, other, "are merged; `unmerge` undoes it")
                 }
                 EntityAct::Unmerge => {
                     let (one, other) = name::unmerge(write.db, now, &self.one)?;
-                    (one, other, "are two again")
+                    (one, other, "are separate again")
                 }
                 EntityAct::Remove => {
                     write.spend(Action::Delete)?;
                     let RemovedEntity { name: one, cited, ids } = name::remove(write.db, &self.one)?;
-                    // By these ids a checkpoint knows what not to bring back.
+                    // A restore of a checkpoint leaves these ids out.
                     ids.iter().for_each(|id| write.record(id, "deleted", 1));
                     gone = ids.into_iter().map(DeletedRecord::of).collect();
                     let note = match cited.is_empty() {
-                        true => "is forgotten".to_owned(),
+                        true => "is removed".to_owned(),
                         false => format!(
-                            "is forgotten; what {} still says comes back when that is edited",
+                            "is removed; facts in {} return when that file is edited",
                             cited.join(", ")
                         ),
                     };
@@ -668,7 +680,7 @@ impl Request for EntityRequest {
         Ok(joined)
     }
 
-    fn say(answer: &Joined, _: Time) -> String {
+    fn say(answer: &Joined, _: &Calendar) -> String {
         if answer.other.is_empty() {
             return format!("`{}` {}.", one_line(&answer.one), one_line(&answer.note));
         }
@@ -676,13 +688,13 @@ impl Request for EntityRequest {
     }
 }
 
-/// Say that a key may have several values at once, or that a category is added to the closed list.
+/// Allow several values for a key, or add a category to the closed list.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleRequest {
-    /// A key whose values do not replace each other.
+    /// A key that may have several values at once.
     pub multi: Option<String>,
-    /// A key that has one value again: the newest.
+    /// A key that has only one value again, the newest.
     pub single: Option<String>,
     /// A category to add.
     pub category: Option<String>,
@@ -691,7 +703,7 @@ pub struct RuleRequest {
 /// The rules that were changed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Rules {
-    /// In words.
+    /// One sentence for each.
     pub rules: Vec<String>,
 }
 
@@ -707,11 +719,11 @@ impl Request for RuleRequest {
             let (mut rules, now) = (Vec::new(), write.origin.now);
             if let Some(key) = &self.multi {
                 let key = fact::set_multi(write.db, now, key, true)?;
-                rules.push(format!("values of `{key}` stand side by side"));
+                rules.push(format!("`{key}` may have several values"));
             }
             if let Some(key) = &self.single {
                 let key = fact::set_multi(write.db, now, key, false)?;
-                rules.push(format!("a new value of `{key}` takes the place of the one before"));
+                rules.push(format!("a new value of `{key}` replaces the previous one"));
             }
             if let Some(category) = &self.category {
                 fact::add_category(write.db, category)?;
@@ -725,7 +737,7 @@ impl Request for RuleRequest {
         })
     }
 
-    fn say(answer: &Rules, _: Time) -> String {
+    fn say(answer: &Rules, _: &Calendar) -> String {
         if answer.rules.is_empty() {
             "Nothing to change.".into()
         } else {

@@ -1,4 +1,4 @@
-//! The hand-over (A1): what a skill is given, which can read nothing by itself.
+//! The handover: the context for a skill, which can't read the memory itself.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,39 +9,39 @@ use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::redact::{self, redact};
 use crate::base::text::tokens;
-use crate::base::{Error, Time};
+use crate::base::{Calendar, Error};
 
-/// How many tokens of memory go along when it is not told.
-const TOKENS: usize = 500;
-/// How many hits of a query are looked at.
-const HITS: usize = 10;
+/// How many tokens of memory a handover has by default.
+const DEFAULT_TOKENS: usize = 500;
+/// How many hits of a query are used.
+const MAX_HITS: usize = 10;
 
-/// Make the message that hands a task to a skill: what to do, and what is remembered that helps with it.
+/// Make the message that hands a task to a skill: the action, and the memories that help with it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HandoverRequest {
     /// The skill, such as seo.
     #[schemars(length(min = 1, max = 100))]
     pub to: String,
-    /// What it should do, such as analyze.
+    /// The action, such as analyze.
     #[schemars(length(min = 1, max = 200))]
     pub action: String,
-    /// What to look for in memory; default: the action and the context.
+    /// Search queries; default the action and the context.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10))]
     pub queries: Vec<String>,
-    /// What the task is about.
+    /// The subject of the task.
     #[serde(default)]
     #[schemars(length(max = 4000))]
     pub context: String,
-    /// How much of the memory goes along; default 500.
+    /// The most tokens of memory; default 500.
     #[schemars(range(min = 20, max = 4000))]
     pub max_tokens: Option<usize>,
 }
 
 /// A message from one agent to another.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of the seed's message")]
+#[expect(missing_docs, reason = "the names of the message format")]
 pub struct Handover {
     pub from: String,
     pub to: String,
@@ -51,7 +51,7 @@ pub struct Handover {
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of the seed's message")]
+#[expect(missing_docs, reason = "the names of the message format")]
 pub struct Payload {
     pub action: String,
     pub context: Handed,
@@ -59,7 +59,7 @@ pub struct Payload {
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of the seed's message")]
+#[expect(missing_docs, reason = "the names of the message format")]
 pub struct Handed {
     pub memory_snippet: String,
     pub project_context: String,
@@ -86,12 +86,12 @@ impl Request for HandoverRequest {
             true => vec![format!("{} {}", self.action, self.context).trim().chars().take(2000).collect()],
             false => self.queries,
         };
-        let mut room = self.max_tokens.unwrap_or(TOKENS);
+        let mut room = self.max_tokens.unwrap_or(DEFAULT_TOKENS);
         let mut lines: Vec<String> = Vec::new();
         for query in queries {
-            let request = SearchRequest { query, limit: Some(HITS), ..SearchRequest::default() };
+            let request = SearchRequest { query, limit: Some(MAX_HITS), ..SearchRequest::default() };
             for hit in request.run(call)?.hits {
-                // Masked before it is counted and cut.
+                // Redacted before it is counted and cut.
                 let line = format!("- {}", one_line(&redact::text(&hit.text)));
                 let cost = tokens(&line) + 1;
                 if cost <= room && !lines.contains(&line) {
@@ -113,7 +113,7 @@ impl Request for HandoverRequest {
         })
     }
 
-    fn say(answer: &Handover, _: Time) -> String {
+    fn say(answer: &Handover, _: &Calendar) -> String {
         serde_json::to_string(answer).unwrap_or_default()
     }
 }

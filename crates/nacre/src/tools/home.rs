@@ -30,12 +30,12 @@ impl std::fmt::Debug for Home {
 }
 
 impl Home {
-    /// Takes a folder as the home. Nothing is read or made until a group is opened.
+    /// Uses a folder as the home. Nothing is read or created until a group is opened.
     pub fn new(path: impl Into<PathBuf>, settings: Settings) -> Home {
         Home { path: path.into(), settings: Arc::new(settings), services: Services::default() }
     }
 
-    /// Has this model's vectors searched beside the built-in ones, as far as they have been made
+    /// Adds a model whose vectors are searched together with the built-in ones, as far as they have been computed
     /// ([`embed`](crate::records::collection::embed)).
     pub fn with_embedder(mut self, embedder: Arc<dyn Embedder>) -> Home {
         self.services.embedder = Some(embedder);
@@ -51,32 +51,32 @@ impl Home {
         self
     }
 
-    /// Offers agents the tools of the enabled compatibility APIs and no others.
+    /// Offers agents only the tools of the enabled compatibility APIs.
     pub fn with_compat_alone(mut self) -> Home {
         Arc::make_mut(&mut self.settings).tools.offer.clear();
         self
     }
 
-    /// Returns a home whose agents are offered every tool that is not for people alone.
+    /// Returns a home whose agents are offered every tool that is not restricted to people.
     pub fn with_all_tools(mut self) -> Home {
         let all = TOOLS.iter().filter(|tool| !tool.people).map(|tool| tool.name.to_owned());
         Arc::make_mut(&mut self.settings).tools.offer = all.collect();
         self
     }
 
-    /// Has this model make summaries; the built-in way is what is left when it fails.
+    /// Uses this model for summaries. If it fails, the built-in method is used.
     pub fn with_chat(mut self, chat: Arc<http::Chat>) -> Home {
         self.services.chat = Some(chat);
         self
     }
 
-    /// Has a plugin make the brief (B5).
+    /// Uses a plugin for the brief.
     pub fn with_brief_plugin(mut self, plugin: BriefPlugin) -> Home {
         self.services.brief_plugin = Some(plugin);
         self
     }
 
-    /// Returns the model that is searched beside the built-in one.
+    /// Returns the model that is used together with the built-in one.
     pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
         self.services.embedder.as_ref()
     }
@@ -91,7 +91,7 @@ impl Home {
         &self.settings
     }
 
-    /// Makes the folder and the commented settings file, where they are not there yet.
+    /// Creates the folder and the commented settings file if they do not exist.
     pub fn create(&self) -> Result<()> {
         files::create_folder(&self.path)?;
         let file = self.path.join(SETTINGS_FILE);
@@ -107,7 +107,7 @@ impl Home {
         Group::open(&self.path, name.clone(), settings, services, &RECORDS, now)
     }
 
-    /// Returns the names of the groups that are there.
+    /// Returns the names of the existing groups.
     pub fn groups(&self) -> Vec<GroupName> {
         let found = fs::read_dir(self.path.join("groups")).into_iter().flatten().flatten();
         let mut names: Vec<GroupName> =

@@ -1,14 +1,14 @@
-//! The tool that teaches: a lesson said on purpose, not one heard in a correction (T5).
+//! The tool for lessons: one that is given on purpose, not one learned from a correction.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::call::{Call, Ran};
 use super::tool::Request;
-use crate::base::Time;
+use crate::base::Calendar;
 use crate::context::turn;
 
-/// Learn how to behave from what the user said.
+/// Store a lesson: a rule for your behavior that the user gave.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LessonRequest {
@@ -17,12 +17,12 @@ pub struct LessonRequest {
     pub text: String,
 }
 
-/// What became of a lesson.
+/// The result of storing a lesson.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LessonLearned {
-    /// What was learned.
+    /// Its text.
     pub text: String,
-    /// Whether it was known already.
+    /// Whether it was already known.
     pub known: bool,
 }
 
@@ -42,7 +42,7 @@ impl Request for LessonRequest {
         })
     }
 
-    fn say(answer: &LessonLearned, _: Time) -> String {
-        if answer.known { "It was known already.".into() } else { "Learned.".into() }
+    fn say(answer: &LessonLearned, _: &Calendar) -> String {
+        if answer.known { "This lesson was already known.".into() } else { "Learned.".into() }
     }
 }

@@ -1,12 +1,12 @@
-//! What one agent session may write (E7). Counted in the database, so that all processes of a session share
-//! the count.
+//! The write limits of one agent session. They are counted in the database, so that all processes of a session share the
+//! count.
 
 use crate::base::Settings;
 use crate::base::caller::{Actor, Caller};
 use crate::base::{Error, Result};
 use crate::store::Connection;
 
-/// What is counted.
+/// A kind of write that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Store,
@@ -14,8 +14,7 @@ pub(crate) enum Action {
     Delete,
 }
 
-/// Uses up one call, or refuses. Runs in the transaction of the write it counts: a write that fails costs
-/// nothing.
+/// Counts one call, or refuses it. It runs in the transaction of the write, so a write that fails is not counted.
 pub(super) fn spend(db: &Connection, caller: &Caller, settings: &Settings, action: Action) -> Result<()> {
     let limits = &settings.limits;
     let (name, trusted, untrusted) = match action {

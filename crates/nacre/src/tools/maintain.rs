@@ -1,11 +1,10 @@
-//! Maintenance (SPEC I6): a table of jobs, each with the time of day or week at which it is due.
+//! Maintenance: a table of jobs, each with the time of day or week at which it is due.
 //!
-//! Nobody has to be there at that time: a job that was missed runs once, when somebody next looks, be it `nacre
-//! maintain` from cron or a server behind its calls. Any number of processes may look at once. They take turns by a
-//! file's lock, which dies with its process; under it a job is claimed in one transaction, and a claim that is found
-//! there is of one that was killed. What a job does and that it was done are one transaction (`Group::write_job`),
-//! or doing it again changes nothing: so a kill at any moment loses nothing and does nothing twice. One that failed is
-//! tried again after an hour, and not only when it is next due.
+//! No process has to run at that time. A missed job runs once, at the next check: by `nacre maintain` from cron, or by a
+//! server in the background. Any number of processes may check at once. They take turns by a file lock, which ends with its
+//! process. Under the lock a job is claimed in one transaction; a claim found there belongs to a process that was killed.
+//! The work of a job and its record are one transaction (`Group::write_job`), or repeating the work changes nothing. So a
+//! kill at any moment loses nothing and repeats nothing. A failed job is retried after an hour, not only when it is next due.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -28,23 +27,18 @@ use crate::store::audit;
 pub struct Job {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in a few words.
+    /// A short description.
     pub about: &'static str,
     schedule: Schedule,
     run: fn(&mut View<'_>) -> Result<Report>,
 }
 
-/// Every job there is, in the order in which those that are due run. To add one is a line here.
+/// Every job, in the order in which due jobs run. A new job is one row here.
 pub static JOBS: [Job; 6] = [
-    Job {
-        name: "decay",
-        about: "let facts fade that nobody recalls",
-        schedule: Schedule::daily(3, 0),
-        run: decay,
-    },
+    Job { name: "decay", about: "let unused facts fade", schedule: Schedule::daily(3, 0), run: decay },
     Job {
         name: "reindex",
-        about: "bring collections up to date with their sources",
+        about: "update collections from their sources",
         schedule: Schedule::weekly(Weekday::Sunday, 3, 30),
         run: reindex,
     },
@@ -62,19 +56,19 @@ pub static JOBS: [Job; 6] = [
     },
     Job {
         name: "sessions",
-        about: "pack transcripts that have been over for long",
+        about: "pack transcripts of sessions that ended long ago",
         schedule: Schedule::daily(4, 15),
         run: sessions,
     },
     Job {
         name: "logs",
-        about: "move lines of daily logs to the archive when their time is over",
+        about: "move expired lines of daily logs to the archive",
         schedule: Schedule::daily(4, 30),
         run: logs,
     },
 ];
 
-/// When a job is due, in the time zone of the person.
+/// When a job is due, in the person's time zone.
 #[derive(Clone, Copy, Debug)]
 struct Schedule {
     /// `None`: every day.
@@ -92,18 +86,18 @@ impl Schedule {
         Schedule { weekday: Some(weekday), hour, minute }
     }
 
-    /// Returns the last moment at which it was due, and the next.
+    /// Returns the last and the next moment at which it is due.
     fn around(self, now: Time, zone: &Zone) -> (Time, Time) {
         let today = Timestamp::from_millisecond(now.as_millis())
             .map_or(Date::constant(1970, 1, 1), |now| zone.rules().to_datetime(now).date());
         let mut moments = Vec::new();
-        // A week and a day either side has at least one of each.
+        // Eight days in each direction contain at least one of each.
         for day in -8..=8 {
             let Ok(date) = today.checked_add(day.days()) else { continue };
             if self.weekday.is_some_and(|weekday| weekday != date.weekday()) {
                 continue;
             }
-            // An hour that a change of the clocks leaves out is the one after it.
+            // An hour that daylight saving skips counts as the next one.
             if let Ok(moment) = zone.rules().to_zoned(date.at(self.hour, self.minute, 0, 0)) {
                 moments.push(Time::from_millis(moment.timestamp().as_millisecond()));
             }
@@ -122,15 +116,15 @@ impl Schedule {
     }
 }
 
-/// What a job did.
+/// The report of a job.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
-    /// In a line.
+    /// In one line.
     pub says: String,
-    /// Whether some of it could not be done.
+    /// Whether part of the work failed.
     #[serde(skip)]
     pub failed: bool,
-    /// In numbers.
+    /// The counts.
     pub counts: BTreeMap<&'static str, i64>,
 }
 
@@ -140,10 +134,10 @@ impl Report {
     }
 }
 
-/// Which jobs to run.
+/// The selection of jobs to run.
 #[derive(Clone, Debug)]
 pub enum Which {
-    /// Those that are due.
+    /// Due jobs.
     Due,
     /// All of them, now.
     All,
@@ -151,66 +145,65 @@ pub enum Which {
     Only(String),
 }
 
-/// A job that was run.
+/// A finished job.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ran {
     /// The job.
     pub name: &'static str,
-    /// What it did, or why it could not.
+    /// Its report, or why it failed.
     #[serde(flatten)]
     pub report: Report,
-    /// It failed.
+    /// Whether it failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
 }
 
-/// A job and how it stands.
+/// The status of a job.
 #[derive(Clone, Debug, Serialize)]
 pub struct JobShown {
     /// The job.
     pub name: &'static str,
-    /// What it does.
+    /// Its description.
     pub about: &'static str,
     /// When it is due, in words.
     pub schedule: String,
     /// Whether it is due now.
     pub due: bool,
-    /// When it is due next, if not now.
+    /// When it is next due, if not now.
     pub next: Time,
     /// When it last ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ran_at: Option<Time>,
-    /// The last run failed.
+    /// Whether the last run failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
-    /// What the last run did.
+    /// The report of the last run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub says: Option<String>,
 }
 
-/// Who is at a job, and which moment of its schedule that serves.
+/// The process that runs a job, and the moment of the schedule that it serves.
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {
     name: &'static str,
     token: String,
     due: Time,
     at: Time,
-    /// The job has said in the transaction of its work that it is done.
+    /// Whether the transaction of the work has recorded the job as done.
     served: bool,
 }
 
-/// Runs jobs, one after the other, waiting for another process that is at it. One that fails is named and keeps no
-/// other from running.
+/// Runs jobs one after the other, and waits for another process that runs some. A failed job is reported, and the others run.
 pub fn run(view: &mut View<'_>, which: &Which) -> Result<Vec<Ran>> {
     let jobs: Vec<&Job> = match which {
         Which::Only(name) => vec![job(name)?],
         Which::Due | Which::All => JOBS.iter().collect(),
     };
-    // Transcripts alone are enough: a database that was lost is filled from them.
+    // Transcripts alone are enough: a lost database is restored from them.
     if !view.is_on_disk() && view.files().transcripts().next().is_none() {
         return Ok(Vec::new());
     }
-    // A look that finds nothing makes no file and waits for nobody.
+    // A check without due jobs creates no file and waits for no process.
     if matches!(which, Which::Due) && !is_job_due(view)? {
         return Ok(Vec::new());
     }
@@ -218,7 +211,7 @@ pub fn run(view: &mut View<'_>, which: &Which) -> Result<Vec<Ran>> {
     run_all(view, &jobs, matches!(which, Which::Due))
 }
 
-/// Runs what is due, unless another process is at it.
+/// Runs due jobs, unless another process runs some.
 pub fn run_if_free(view: &mut View<'_>) -> Result<Vec<Ran>> {
     if !view.is_on_disk() || !is_job_due(view)? {
         return Ok(Vec::new());
@@ -228,7 +221,7 @@ pub fn run_if_free(view: &mut View<'_>) -> Result<Vec<Ran>> {
     run_all(view, &jobs, true)
 }
 
-/// Tells of every job when it is due and what it last did.
+/// Returns the status of every job.
 pub fn jobs(view: &View<'_>) -> Result<Vec<JobShown>> {
     let caller = view.caller();
     view.read_all(|db| JOBS.iter().map(|job| shown(db, job, caller)).collect())
@@ -238,8 +231,7 @@ fn is_job_due(view: &View<'_>) -> Result<bool> {
     Ok(jobs(view)?.iter().any(|job| job.due))
 }
 
-/// The one write of a job: what it does and that it was done are one transaction. For what would not be the same
-/// done twice.
+/// Writes the work of a job and its record in one transaction, for work that must not be repeated.
 fn write_job(view: &mut View<'_>, work: impl FnOnce(&Connection) -> Result<Report>) -> Result<Report> {
     let claim = view.state::<Option<Claim>>().clone();
     let report = view.write(|tx| {
@@ -262,7 +254,7 @@ fn job(name: &str) -> Result<&'static Job> {
     })
 }
 
-/// What the database knows of a job.
+/// The record of a job in the database.
 #[derive(Default)]
 struct Known {
     due: Option<Time>,
@@ -280,21 +272,21 @@ fn known(db: &Connection, name: &str) -> Result<Known> {
 }
 
 impl Known {
-    /// Tells whether a job is due that was last due at this moment. One that never ran is; and one that ran in what
-    /// the clock now says is the future, by more than a zone or an hour can explain.
+    /// Tells whether a job that was scheduled at this moment is due. A job that never ran is due, and so is one whose last run
+    /// is further in the future than a change of the time zone can explain.
     fn is_due(&self, last: Time, now: Time) -> bool {
         self.is_left(last, now) && self.again().is_none_or(|again| again <= now || again > now.plus_days(1))
     }
 
-    /// Tells whether it is still to be done.
+    /// Tells whether it is pending.
     fn is_left(&self, last: Time, now: Time) -> bool {
         self.due.is_none_or(|served| last > served || served > now.plus_days(1))
     }
 
-    /// When one that failed is tried again.
+    /// Returns when a failed job is retried.
     fn again(&self) -> Option<Time> {
         let at = self.ran_at.filter(|_| self.failed)?;
-        Some(Time::from_millis(at.as_millis().saturating_add(AGAIN)))
+        Some(Time::from_millis(at.as_millis().saturating_add(RETRY_MS)))
     }
 }
 
@@ -336,7 +328,7 @@ fn run_all(view: &mut View<'_>, jobs: &[&Job], only_due: bool) -> Result<Vec<Ran
     Ok(all)
 }
 
-/// Claims a job in one transaction, if it is due. A claim that is found is of a process that is dead: the lock is ours.
+/// Claims a job in one transaction, if it is due. An existing claim belongs to a dead process, because this one has the lock.
 fn claim(view: &mut View<'_>, job: &Job, last: Time, only_due: bool) -> Result<Option<Claim>> {
     let caller = view.caller();
     let now = caller.now;
@@ -355,8 +347,7 @@ fn claim(view: &mut View<'_>, job: &Job, last: Time, only_due: bool) -> Result<O
     })
 }
 
-/// Says that a job is done, or that it failed: then it still is to be done. One whose claim was taken meanwhile says
-/// nothing.
+/// Records a job as done or failed; a failed one stays pending. If another process took the claim, nothing is recorded.
 fn finish(tx: &Connection, claim: &Claim, report: &Report) -> Result<()> {
     let failed = report.failed;
     let sql = "UPDATE jobs SET due = CASE WHEN $5 THEN due ELSE $3 END, claim = NULL, claimed_at = NULL, ran_at = $4,
@@ -365,22 +356,22 @@ fn finish(tx: &Connection, claim: &Claim, report: &Report) -> Result<()> {
     tx.run(sql, (claim.name, &claim.token, claim.due, claim.at, failed, &report.says)).map(drop)
 }
 
-/// After how many milliseconds a job that failed is tried again: an hour.
-const AGAIN: i64 = 60 * 60 * 1000;
+/// How long after a failure a job is retried: an hour.
+const RETRY_MS: i64 = 60 * 60 * 1000;
 
-const LOCK: &str = "maintain.lock";
+const LOCK_FILE: &str = "maintain.lock";
 
-/// Waits until no other process is at the jobs. The lock goes with the file, and so with the process.
+/// Waits until no other process runs jobs. The lock ends with the file handle, and so with the process.
 fn lock(view: &View<'_>) -> Result<File> {
-    let path = view.folder().join(LOCK);
+    let path = view.folder().join(LOCK_FILE);
     let file = files::append_private(&path).map_err(Error::io(&path))?;
     file.lock().map_err(Error::io(&path))?;
     Ok(file)
 }
 
-/// The same without waiting; `None`: another is at it.
+/// Takes the lock without waiting; `None`: another process has it.
 fn try_lock(view: &View<'_>) -> Result<Option<File>> {
-    let path = view.folder().join(LOCK);
+    let path = view.folder().join(LOCK_FILE);
     let file = files::append_private(&path).map_err(Error::io(&path))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
@@ -389,7 +380,7 @@ fn try_lock(view: &View<'_>) -> Result<Option<File>> {
     }
 }
 
-/// W4. What has moved has moved.
+/// Archives log lines. A repeated run moves nothing twice.
 fn logs(view: &mut View<'_>) -> Result<Report> {
     let lines = crate::records::workspace::daily::retire(view)?.lines;
     Ok(Report::new(
@@ -399,7 +390,7 @@ fn logs(view: &mut View<'_>) -> Result<Report> {
     ))
 }
 
-/// S6. What is packed is packed.
+/// Packs transcripts. A repeated run packs nothing twice.
 fn sessions(view: &mut View<'_>) -> Result<Report> {
     let done = crate::records::session::retain(view)?;
     let left: String = done.failed.iter().map(|why| format!("; {why}")).collect();
@@ -408,7 +399,7 @@ fn sessions(view: &mut View<'_>) -> Result<Report> {
     Ok(Report { failed: !done.failed.is_empty(), ..report })
 }
 
-/// G6. Counts days by itself, so that twice is once.
+/// Fades facts. It counts days itself, so a repeated run has no effect.
 fn decay(view: &mut View<'_>) -> Result<Report> {
     let caller = view.caller();
     write_job(view, |tx| {
@@ -417,7 +408,7 @@ fn decay(view: &mut View<'_>) -> Result<Report> {
     })
 }
 
-/// Q7. What is as it was is not read again, and each collection has a lock of its own.
+/// Updates collections. Unchanged files are not read again, and each collection has its own lock.
 fn reindex(view: &mut View<'_>) -> Result<Report> {
     let names = collection::names(view)?;
     let (mut changed, mut failed) = (0, Vec::new());
@@ -429,13 +420,12 @@ fn reindex(view: &mut View<'_>) -> Result<Report> {
             Err(error) => failed.push(format!("; `{name}` failed: {error}")),
         }
     }
-    let says =
-        format!("{} collections looked at, {changed} documents changed{}", names.len(), failed.concat());
+    let says = format!("{} collections checked, {changed} documents changed{}", names.len(), failed.concat());
     let report = Report::new(says, "reindexed", i64::try_from(changed).unwrap_or(i64::MAX));
     Ok(Report { failed: !failed.is_empty(), ..report })
 }
 
-/// E8. What is gone is gone.
+/// Purges superseded entries. A repeated run has no effect.
 fn purge(view: &mut View<'_>) -> Result<Report> {
     let purged = i64::try_from(erase::purge(view)?).unwrap_or(i64::MAX);
     Ok(Report::new(format!("{purged} superseded entries purged"), "purged", purged))

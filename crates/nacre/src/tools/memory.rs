@@ -1,4 +1,4 @@
-//! The tools of entries: store, search, get, update, judge, delete; and the brief.
+//! The tools of entries: store, search, get, update, rate, delete; and the brief.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -6,17 +6,21 @@ use std::mem::take;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::call::{Call, Ran};
 use super::files::{self, FileShown};
+use super::lean::LeanAnswer;
 use super::limits::Action;
+use super::schema;
 use super::tool::Request;
+use crate::base::caller::Actor;
 use crate::base::frame::one_line;
 use crate::base::ids::{CollectionName, EntryId, EntryRef};
 use crate::base::redact::{Redact, redact};
 use crate::base::settings::DefaultType;
-use crate::base::{Error, Result, Time};
-use crate::context::brief::{self, Brief};
+use crate::base::{Calendar, Error, Result, Time};
+use crate::context::brief::{self, Brief, MadeBy};
 use crate::group::JointRecall;
 use crate::group::View;
 use crate::index::Scope;
@@ -29,46 +33,47 @@ use crate::records::{erase, import};
 use crate::search::{self, SearchResults};
 use crate::store::Connection;
 
-/// Remember one thing across sessions: a preference, fact, standing instruction, context or correction.
+/// Remember one statement across sessions: a preference, instruction, correction, context or fact. Use fact_upsert instead
+/// for a name-key-value that has exactly one current value; never both.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoreRequest {
-    /// What to remember, as one self-contained statement.
+    /// One self-contained statement.
     #[schemars(length(min = 1, max = 2000))]
     pub content: String,
-    /// What sort of memory; default fact.
+    /// Default fact.
     pub r#type: Option<EntryType>,
-    /// Keywords: an array, or one string with commas.
+    /// Keywords.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
     pub tags: Tags,
-    /// Id or number of the entry that this one replaces.
+    /// Id of the memory that this one replaces.
     pub supersedes: Option<EntryRef>,
-    /// Never shown where others read along.
+    /// Hide it from shared sessions.
     pub private: Option<bool>,
 }
 
-/// What became of a store.
+/// The result of a store.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of SPEC E")]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Stored {
     pub id: EntryId,
     pub number: i64,
     pub r#type: EntryType,
     pub behavioral: bool,
-    /// The content was remembered already, by this entry; no second one was made.
+    /// The entry that already has this content. No second one was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicate_of: Option<EntryId>,
-    /// A current entry that says nearly the same.
+    /// A current entry with nearly the same content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resembles: Option<EntryId>,
-    /// The entry that was there took on the type, tags or privacy given now.
+    /// Whether the existing entry got the type, tags or privacy of this call.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(skip)]
     pub amended: bool,
-    /// The entry that this one took the place of.
+    /// The entry that this one replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded: Option<EntryId>,
-    /// What the caller should know.
+    /// A remark for the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -98,14 +103,14 @@ impl Request for StoreRequest {
             None => default_type(call.settings().entries.default_type),
         };
         let least = call.settings().entries.resemblance;
-        // Looked for before the write, so that nobody waits for it.
+        // Looked up before the write, so that other writers do not wait for it.
         let resembles = call.read(|db| search::resembling(db, &self.content, least))?;
         let holds_secret = matches!(crate::base::redact::text(&self.content), Cow::Owned(_));
         if let Some(old) = &self.supersedes {
             call.check_seen(old)?;
         }
         let (content, tags, supersedes, private) = (self.content, self.tags, self.supersedes, self.private);
-        // An untrusted session changes nothing that it did not write.
+        // An untrusted session changes no entry that it did not write.
         let on_duplicate = match call.caller.untrusted {
             true => OnDuplicate::Keep,
             false => OnDuplicate::Amend { r#type: self.r#type },
@@ -135,7 +140,7 @@ impl Request for StoreRequest {
             call.view().tell_write("entry", entry.id.as_str(), delta);
         }
         let note = holds_secret.then(|| {
-            "it seems to hold a credential, which will be shown masked and is not searchable".to_owned()
+            "it seems to contain a credential, which is shown masked and can't be searched".to_owned()
         });
         let known = |other: &EntryId| *other != entry.id && Some(other) != stored.superseded.as_ref();
         Ok(Stored {
@@ -151,7 +156,7 @@ impl Request for StoreRequest {
         })
     }
 
-    fn say(answer: &Stored, _: Time) -> String {
+    fn say(answer: &Stored, _: &Calendar) -> String {
         let mut text = match &answer.duplicate_of {
             Some(_) if answer.amended => {
                 format!(
@@ -168,7 +173,7 @@ impl Request for StoreRequest {
         if let Some(other) = &answer.resembles {
             let _ = write!(
                 text,
-                " It resembles {other}: if it replaces that one, store it again with supersedes, or delete one."
+                " It resembles {other}: if it replaces that one, store it again with supersedes, or delete one of them."
             );
         }
         if let Some(note) = &answer.note {
@@ -178,36 +183,37 @@ impl Request for StoreRequest {
     }
 }
 
-/// Search memory by words, type and tags. Without any of them: the newest memories.
+/// Search everything remembered (memories, documents, facts) by words, type or tags. Use it first, and for open questions.
+/// Without arguments it lists the newest memories.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchRequest {
-    /// Words to look for; names and synonyms help.
+    /// Names, nouns and synonyms.
     #[serde(default)]
     #[schemars(length(max = 2000))]
     pub query: String,
     /// Only this type.
     pub r#type: Option<EntryType>,
-    /// Only what has all of these tags.
+    /// Only memories with all of these tags.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
     pub tags: Tags,
-    /// Default entries, memory (documents), graph (facts). sources: collections of books; items: projects, tasks.
+    /// Default entries, memory (documents) and graph (facts); sources: collections; items: projects and tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope: Vec<Scope>,
-    /// Only in this collection of sources.
+    /// Only this collection.
     pub collection: Option<CollectionName>,
-    /// Also what was superseded.
+    /// Include replaced memories.
     #[serde(default)]
     pub include_superseded: bool,
-    /// Also what was archived.
+    /// Include archived memories.
     #[serde(default)]
     pub include_archived: bool,
-    /// How many hits at most.
+    /// Most hits.
     #[schemars(range(min = 1, max = 100))]
     pub limit: Option<usize>,
-    /// When the question is asked, ISO 8601; default now.
+    /// The time of the question, ISO 8601; default now.
     pub at: Option<Time>,
-    /// Also say how each score came about.
+    /// Include scores and the reason for each hit.
     #[serde(default)]
     pub explain: bool,
     /// "my" and "I" mean the agent, not the user.
@@ -219,6 +225,9 @@ impl Request for SearchRequest {
     type Answer = SearchResults;
     const NAME: &str = "memory_search";
     const ACROSS: bool = true;
+    const ADVANCED: &'static [&'static str] =
+        &["at", "collection", "explain", "include_archived", "of_agent"];
+    const LEAN_OUTPUT: fn() -> Value = schema::output::<LeanAnswer>;
 
     fn run(self, call: &mut Call<'_>) -> Ran<SearchResults> {
         let filtered = self.r#type.is_some() || !self.tags.is_empty();
@@ -232,7 +241,7 @@ impl Request for SearchRequest {
         if self.collection.is_some() && !scope.contains(&Scope::Sources) {
             scope.push(Scope::Sources);
         }
-        // Without a question nothing of a document is shown.
+        // Documents are searched only by a query.
         let asked = !self.query.trim().is_empty();
         let (scope, missing) = if asked { call.follow_documents(scope) } else { (scope, None) };
         let request = search::Request {
@@ -242,7 +251,7 @@ impl Request for SearchRequest {
             tags: self.tags,
             include_superseded: self.include_superseded,
             include_archived: self.include_archived,
-            limit: self.limit.unwrap_or(call.settings().search.limit),
+            limit: self.limit.unwrap_or_else(|| default_limit(call)),
             at: self.at.unwrap_or(call.caller.now),
             explain: self.explain,
             of_agent: self.of_agent,
@@ -260,7 +269,7 @@ impl Request for SearchRequest {
         let shown: Vec<(&str, usize)> = shown.collect();
         found.infrastructure_seen = call.note_seen(&shown);
         call.view().tell_search(&request.query, found.hits.len());
-        if call.caller.actor == crate::base::caller::Actor::Agent {
+        if call.caller.actor == Actor::Agent {
             let entries = |hits: &[search::Hit]| {
                 hits.iter().filter_map(|hit| hit.id.parse().ok()).collect::<Vec<EntryId>>()
             };
@@ -278,7 +287,11 @@ impl Request for SearchRequest {
         Ok(found)
     }
 
-    fn say(answer: &SearchResults, now: Time) -> String {
+    fn lean(answer: &SearchResults, calendar: &Calendar, explain: bool) -> Option<serde_json::Result<Value>> {
+        Some(serde_json::to_value(LeanAnswer::of_search(answer, calendar, explain)))
+    }
+
+    fn say(answer: &SearchResults, calendar: &Calendar) -> String {
         let mut text = String::new();
         if answer.hits.is_empty() {
             let _ = writeln!(text, "Nothing found: {}.", answer.note.as_deref().unwrap_or("nothing matches"));
@@ -288,15 +301,16 @@ impl Request for SearchRequest {
         for missing in &answer.missing {
             let _ = writeln!(text, "Missing: {missing}.");
         }
-        // What may apply comes behind what was found, under a line that says what it is.
+        // Standing instructions come after the hits, under a line of their own.
         let standing = answer.standing.iter().enumerate().map(|(place, hit)| (place == 0, hit));
         for (first_standing, hit) in answer.hits.iter().map(|hit| (false, hit)).chain(standing) {
             if first_standing {
                 text.push_str("Standing instructions and preferences that may apply:\n");
             }
-            let (age, line) = (now.whole_days_since(hit.at), one_line(&hit.text));
+            let date = calendar.date(hit.at);
+            let line = one_line(&hit.text);
             if let Some(entry) = &hit.entry {
-                let _ = write!(text, "[id:{}] [{}] {line} ({age}d ago)", entry.number, entry.r#type);
+                let _ = write!(text, "[id:{}] [{}] {line} ({date})", entry.number, entry.r#type);
                 for tag in entry.tags.iter() {
                     let _ = write!(text, " #{}", tag.replace(' ', "_"));
                 }
@@ -326,7 +340,7 @@ impl Request for SearchRequest {
             } else if let Some(document) = &hit.document {
                 let (path, [from, to]) = (one_line(&document.path), document.lines);
                 let of = document.collection.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
-                let _ = write!(text, "[{of}{path}:{from}-{to}] {line} ({age}d ago)");
+                let _ = write!(text, "[{of}{path}:{from}-{to}] {line} ({date})");
             }
             text.push('\n');
         }
@@ -335,7 +349,16 @@ impl Request for SearchRequest {
     }
 }
 
-/// The lines of MEMORY.md among the hits.
+/// Returns how many hits a search gives by default.
+fn default_limit(call: &Call<'_>) -> usize {
+    let settings = &call.settings().search;
+    match call.caller.actor {
+        Actor::Agent => settings.agent_limit,
+        Actor::Person | Actor::Nacre => settings.limit,
+    }
+}
+
+/// Returns the lines of MEMORY.md among the hits.
 fn memory_file_uses<'q>(hits: &[search::Hit], words: &'q str) -> Vec<memory_file::LineUse<'q>> {
     let documents = hits.iter().filter_map(|hit| hit.document.as_ref());
     let own = documents.filter(|found| found.collection.is_none() && found.path == memory_file::PATH);
@@ -344,15 +367,14 @@ fn memory_file_uses<'q>(hits: &[search::Hit], words: &'q str) -> Vec<memory_file
     own.map(|found| found.lines).chain(cited).map(|lines| memory_file::LineUse { lines, words }).collect()
 }
 
-/// Recall memories by keywords. Give key nouns and natural synonyms, not a question; ask again with other
-/// words if it is not enough.
+/// Recall memories by keywords: nouns and synonyms, not a question. If the hits are not enough, ask again with other words.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueryRequest {
     /// Keywords.
     #[schemars(length(min = 1, max = 2000))]
     pub query: String,
-    /// How many hits at most.
+    /// Most hits.
     #[schemars(range(min = 1, max = 100))]
     pub limit: Option<usize>,
 }
@@ -360,21 +382,26 @@ pub struct QueryRequest {
 impl Request for QueryRequest {
     type Answer = SearchResults;
     const NAME: &str = "memory_query";
+    const LEAN_OUTPUT: fn() -> Value = schema::output::<LeanAnswer>;
 
     fn run(self, call: &mut Call<'_>) -> Ran<SearchResults> {
         SearchRequest { query: self.query, limit: self.limit, ..SearchRequest::default() }.run(call)
     }
 
-    fn say(answer: &SearchResults, now: Time) -> String {
-        SearchRequest::say(answer, now)
+    fn lean(answer: &SearchResults, calendar: &Calendar, explain: bool) -> Option<serde_json::Result<Value>> {
+        SearchRequest::lean(answer, calendar, explain)
+    }
+
+    fn say(answer: &SearchResults, calendar: &Calendar) -> String {
+        SearchRequest::say(answer, calendar)
     }
 }
 
-/// The summary of what is remembered, as at the start of a session.
+/// Summary of the most useful memories. Read it at the start of a session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BriefRequest {
-    /// Also say which session wrote each entry, and when.
+    /// Include the session and time of each entry.
     #[serde(default)]
     pub include_provenance: bool,
 }
@@ -383,18 +410,41 @@ impl Request for BriefRequest {
     type Answer = Brief;
     const NAME: &str = "memory_brief";
     const ACROSS: bool = true;
+    const ADVANCED: &'static [&'static str] = &["include_provenance"];
+    const LEAN_OUTPUT: fn() -> Value = schema::output::<LeanBrief>;
 
     fn run(self, call: &mut Call<'_>) -> Ran<Brief> {
         let limits = call.settings().brief.clone();
         Ok(make_brief(call, &limits, self.include_provenance)?)
     }
 
-    fn say(answer: &Brief, _: Time) -> String {
+    fn lean(answer: &Brief, _: &Calendar, _explain: bool) -> Option<serde_json::Result<Value>> {
+        // The lines have everything else. Provenance is only in the entries.
+        let provenance = answer.entries.iter().any(|entry| entry.provenance.is_some());
+        let lean = LeanBrief {
+            markdown: answer.markdown.clone(),
+            entry_count: answer.entry_count,
+            plugin: answer.plugin.clone(),
+        };
+        (!provenance).then(|| serde_json::to_value(lean))
+    }
+
+    fn say(answer: &Brief, _: &Calendar) -> String {
         answer.markdown.clone()
     }
 }
 
-/// Makes the brief, or has the plugin make it that should.
+/// The brief as a model reads it.
+#[derive(Serialize, JsonSchema)]
+struct LeanBrief {
+    markdown: String,
+    entry_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    plugin: Option<MadeBy>,
+}
+
+/// Makes the brief, by the plugin if there is one.
 pub(super) fn make_brief(
     call: &mut Call<'_>,
     limits: &crate::base::settings::Brief,
@@ -405,10 +455,13 @@ pub(super) fn make_brief(
         let said = (plugin.make)(&call.caller.session);
         (plugin.name, said)
     });
-    let own = |db: &Connection| brief::make(db, limits, now, include_provenance);
+    let calendar = call.caller.calendar();
+    let own = |db: &Connection| brief::make(db, limits, &calendar, now, include_provenance);
     let brief = match made {
         None => call.read(own)?,
-        Some((name, Ok(said))) => call.read(|db| brief::of_plugin(db, &name, &said, limits, now))?,
+        Some((name, Ok(said))) => {
+            call.read(|db| brief::of_plugin(db, &name, &said, limits, &calendar, now))?
+        }
         Some((name, Err(problem))) => {
             let mut brief = call.read(own)?;
             brief.in_place_of(&name, &problem);
@@ -419,7 +472,7 @@ pub(super) fn make_brief(
     Ok(brief)
 }
 
-/// The collections of sources, and how they stand.
+/// List the collections with their size and status.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CollectionsRequest {}
@@ -443,7 +496,7 @@ impl Request for CollectionsRequest {
         Ok(Collections { collections: collection::list(call.view())? })
     }
 
-    fn say(answer: &Collections, _: Time) -> String {
+    fn say(answer: &Collections, _: &Calendar) -> String {
         if answer.collections.is_empty() {
             return "There are no collections.".into();
         }
@@ -457,38 +510,38 @@ impl Request for CollectionsRequest {
     }
 }
 
-/// One memory in full (`id`), or a file of the workspace (`path`).
+/// Read one memory in full with its history (`id`), or a workspace file (`path`).
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetRequest {
-    /// Id or number.
+    #[expect(missing_docs)]
     pub id: Option<EntryRef>,
     /// Such as MEMORY.md.
     pub path: Option<String>,
-    /// Its first line to show.
+    /// First line.
     #[schemars(range(min = 1))]
     pub from: Option<usize>,
-    /// Its last line to show.
+    /// Last line.
     #[schemars(range(min = 1))]
     pub to: Option<usize>,
 }
 
-/// A memory, or a file.
+/// A memory or a file.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
-#[expect(missing_docs, reason = "what the words say")]
+#[expect(missing_docs, reason = "the names say it")]
 pub enum Got {
     Entry(Box<EntryWithPast>),
     File(FileShown),
 }
 
-/// An entry with its past: the chain it stands in and its earlier texts.
+/// An entry with its history: the entries it replaced or that replaced it, and its earlier texts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EntryWithPast {
     #[serde(flatten)]
     #[expect(missing_docs)]
     pub entry: Entry,
-    /// The entries it came from and that came from it, oldest first, itself left out.
+    /// The other entries of its chain of replacements, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub chain: Vec<Link>,
@@ -496,7 +549,7 @@ pub struct EntryWithPast {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub versions: Vec<Version>,
-    /// Where it came from, if it was imported.
+    /// Its origin, if it was imported.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub imported: Option<import::Provenance>,
@@ -531,6 +584,7 @@ impl Request for GetRequest {
     type Answer = Got;
     const NAME: &str = "memory_get";
     const ACROSS: bool = true;
+    const LEAN_OUTPUT: fn() -> Value = schema::output::<GetFields>;
 
     fn run(self, call: &mut Call<'_>) -> Ran<Got> {
         let id = match (self.id, self.path) {
@@ -560,12 +614,12 @@ impl Request for GetRequest {
         Ok(Got::Entry(Box::new(answer)))
     }
 
-    fn say(answer: &Got, now: Time) -> String {
+    fn say(answer: &Got, calendar: &Calendar) -> String {
         let answer = match answer {
             Got::Entry(answer) => answer,
             Got::File(file) => return file.text.clone(),
         };
-        let mut text = say_entry(&answer.entry, now);
+        let mut text = say_entry(&answer.entry, calendar);
         for link in &answer.chain {
             let _ = write!(text, "\nchain: [id:{}] {}", link.number, one_line(&link.content));
         }
@@ -576,10 +630,10 @@ impl Request for GetRequest {
     }
 }
 
-/// An entry that was changed. Published is only what says which: a model has read the rest.
+/// An entry that was changed. The schema has only the fields that identify it: the model knows the rest.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Changed(#[schemars(with = "Which")] pub Entry);
+pub struct Changed(#[schemars(with = "EntryIdentity")] pub Entry);
 
 impl Redact for Changed {
     fn redact(&mut self) {
@@ -589,32 +643,44 @@ impl Redact for Changed {
 
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "a schema")]
-struct Which {
+struct EntryIdentity {
     id: EntryId,
     number: i64,
     score: i64,
 }
 
-/// Correct a memory in place: its id and score stay, the earlier text is kept as history.
+/// The fields of a memory or a file that a schema for agents names. The answer has more.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "a schema")]
+struct GetFields {
+    number: Option<i64>,
+    r#type: Option<String>,
+    content: Option<String>,
+    path: Option<String>,
+    text: Option<String>,
+}
+
+/// Correct a memory in place. Its id stays; the earlier text is kept as history.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateRequest {
-    /// Id or number.
+    #[expect(missing_docs)]
     pub id: EntryRef,
-    /// The new text.
+    /// New text.
     #[schemars(length(min = 1, max = 2000))]
     pub content: Option<String>,
-    /// The new tags.
+    /// New tags.
     pub tags: Option<Tags>,
-    /// The new type.
+    /// New type.
     pub r#type: Option<EntryType>,
-    /// Never shown where others read along.
+    /// Hide it from shared sessions.
     pub private: Option<bool>,
 }
 
 impl Request for UpdateRequest {
     type Answer = Changed;
     const NAME: &str = "memory_update";
+    const ADVANCED: &'static [&'static str] = &["private"];
 
     fn steers(&self, view: &View<'_>) -> Result<bool> {
         Ok(self.r#type.is_some_and(EntryType::behavioral) || is_behavioral(view, &self.id))
@@ -629,7 +695,7 @@ impl Request for UpdateRequest {
             check_tags("memory_update", tags)?;
         }
         if self.content.is_none() && self.tags.is_none() && self.r#type.is_none() && self.private.is_none() {
-            let problem = "is missing, and so is all else: there is nothing to change";
+            let problem = "is missing, and so are `tags`, `type` and `private`: there is nothing to change";
             return Err(Error::bad_argument("memory_update", "content", problem).into());
         }
         call.check_seen(&self.id)?;
@@ -644,52 +710,80 @@ impl Request for UpdateRequest {
         Ok(Changed(entry))
     }
 
-    fn say(Changed(answer): &Changed, now: Time) -> String {
-        say_entry(answer, now)
+    fn say(Changed(answer): &Changed, calendar: &Calendar) -> String {
+        say_entry(answer, calendar)
     }
 }
 
-/// Say that a memory helped: it will rank higher and count as fresh.
+/// Rate a memory: it ranks higher if it helped, lower if it was stale or useless.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FeedbackRequest {
+    #[expect(missing_docs)]
+    pub id: EntryRef,
+    /// Whether it helped.
+    pub helpful: bool,
+}
+
+impl Request for FeedbackRequest {
+    type Answer = Changed;
+    const NAME: &str = "memory_feedback";
+
+    fn run(self, call: &mut Call<'_>) -> Ran<Changed> {
+        match self.helpful {
+            true => ReinforceRequest { id: self.id }.run(call),
+            false => DemoteRequest { id: self.id }.run(call),
+        }
+    }
+
+    fn say(Changed(answer): &Changed, calendar: &Calendar) -> String {
+        say_entry(answer, calendar)
+    }
+}
+
+/// Report that a memory helped: it ranks higher and counts as fresh.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReinforceRequest {
-    /// Id or number.
+    #[expect(missing_docs)]
     pub id: EntryRef,
 }
 
 impl Request for ReinforceRequest {
     type Answer = Changed;
     const NAME: &str = "memory_reinforce";
+    const REPLACED_BY: Option<&'static str> = Some(FeedbackRequest::NAME);
 
     fn run(self, call: &mut Call<'_>) -> Ran<Changed> {
         let delta = call.settings().rank.reinforce;
         judge(call, &self.id, delta).map(Changed)
     }
 
-    fn say(Changed(answer): &Changed, now: Time) -> String {
-        say_entry(answer, now)
+    fn say(Changed(answer): &Changed, calendar: &Calendar) -> String {
+        say_entry(answer, calendar)
     }
 }
 
-/// Say that a memory was stale or of no use: it will rank lower. It is not deleted.
+/// Report that a memory was stale or useless: it ranks lower. It is not deleted.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DemoteRequest {
-    /// Id or number.
+    #[expect(missing_docs)]
     pub id: EntryRef,
 }
 
 impl Request for DemoteRequest {
     type Answer = Changed;
     const NAME: &str = "memory_demote";
+    const REPLACED_BY: Option<&'static str> = Some(FeedbackRequest::NAME);
 
     fn run(self, call: &mut Call<'_>) -> Ran<Changed> {
         let delta = -call.settings().rank.demote;
         judge(call, &self.id, delta).map(Changed)
     }
 
-    fn say(Changed(answer): &Changed, now: Time) -> String {
-        say_entry(answer, now)
+    fn say(Changed(answer): &Changed, calendar: &Calendar) -> String {
+        say_entry(answer, calendar)
     }
 }
 
@@ -728,29 +822,29 @@ impl Request for UnarchiveRequest {
         Ok(Changed(entry))
     }
 
-    fn say(Changed(answer): &Changed, now: Time) -> String {
-        say_entry(answer, now)
+    fn say(Changed(answer): &Changed, calendar: &Calendar) -> String {
+        say_entry(answer, calendar)
     }
 }
 
-/// Delete a memory for good, every trace of it. If it superseded another memory, that one becomes current again. To
-/// correct something use supersedes or memory_update.
+/// Delete a memory and every trace of it, only if the user wants that. A memory that it superseded becomes current again. To
+/// correct a memory use memory_update or supersedes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteRequest {
-    /// Id or number.
+    #[expect(missing_docs)]
     pub id: EntryRef,
     /// Also delete the memories that it superseded.
     #[serde(default)]
     pub history: bool,
 }
 
-/// What was deleted.
+/// A deleted entry.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Deleted {
     #[serde(flatten)]
     #[expect(missing_docs)]
-    #[schemars(with = "Which")]
+    #[schemars(with = "EntryIdentity")]
     pub entry: Entry,
     /// The memories that it superseded. They are current again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -758,7 +852,7 @@ pub struct Deleted {
     /// How many memories that it superseded were deleted with it.
     #[serde(skip_serializing_if = "is_zero")]
     pub history: usize,
-    /// Checkpoints that still have it, because they can't be written.
+    /// Checkpoints that still contain it, because they can't be written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub still_in: Vec<String>,
 }
@@ -817,7 +911,7 @@ impl Request for DeleteRequest {
         Ok(Deleted { entry, restored: restored.collect(), history, still_in })
     }
 
-    fn say(answer: &Deleted, _: Time) -> String {
+    fn say(answer: &Deleted, _: &Calendar) -> String {
         let mut text = format!("Deleted [id:{}] {}.", answer.entry.number, answer.entry.id);
         match answer.history {
             0 => {}
@@ -836,7 +930,7 @@ impl Request for DeleteRequest {
     }
 }
 
-/// Tells that entries are gone and takes them out of the checkpoints. Returns those that still have them, and why.
+/// Announces deleted entries and removes them from the checkpoints. Returns the checkpoints that still have them, and why.
 pub(super) fn forget_entries(call: &mut Call<'_>, erased: &mut [ErasedEntry]) -> Result<Vec<String>> {
     let gone = |one: &mut ErasedEntry| DeletedRecord {
         reference: one.entry.id.to_string(),
@@ -850,10 +944,9 @@ pub(super) fn forget_entries(call: &mut Call<'_>, erased: &mut [ErasedEntry]) ->
     Ok(still_in)
 }
 
-fn say_entry(entry: &Entry, now: Time) -> String {
-    let age = now.whole_days_since(entry.provenance.timestamp);
-    let mut text =
-        format!("[id:{}] [{}] {} ({age}d ago)", entry.number, entry.r#type, one_line(&entry.content));
+fn say_entry(entry: &Entry, calendar: &Calendar) -> String {
+    let date = calendar.date(entry.provenance.timestamp);
+    let mut text = format!("[id:{}] [{}] {} ({date})", entry.number, entry.r#type, one_line(&entry.content));
     let _ = write!(text, " score {}", entry.score);
     match &entry.superseded_by {
         Some(newer) => {
@@ -872,7 +965,7 @@ pub(super) fn default_type(setting: DefaultType) -> EntryType {
         DefaultType::Instruction => EntryType::Instruction,
         DefaultType::Context => EntryType::Context,
         DefaultType::Correction => EntryType::Correction,
-        // `Required` is refused by the schema before it comes here.
+        // With `Required`, the schema refuses a call without a type.
         DefaultType::Fact | DefaultType::Required => EntryType::Fact,
     }
 }
@@ -889,7 +982,7 @@ fn content(view: &View<'_>, named: &EntryRef) -> Result<String> {
     view.read(|db| entry::get(db, named)).map(|entry| entry.content)
 }
 
-/// Tells whether an entry that the session sees says how agents are to behave.
+/// Tells whether an entry that the session sees is behavioral.
 pub(super) fn is_behavioral(view: &View<'_>, named: &EntryRef) -> bool {
     view.read(|db| entry::get(db, named)).is_ok_and(|entry| entry.behavioral)
 }

@@ -1,6 +1,6 @@
-//! The tools, and the pipeline that every call of one passes. In reading order.
+//! The tools, and the pipeline of every call. In reading order.
 
-// A tool, a call under way, what both rely on.
+// A tool, a call in progress, and their parts.
 mod call;
 mod limits;
 mod schema;
@@ -12,13 +12,14 @@ mod decide;
 mod files;
 mod graph;
 mod handover;
+mod lean;
 mod lesson;
 mod memory;
 mod people;
 mod project;
 mod session;
 pub mod status;
-// What every call does; the table of tools; the way in and out.
+// The steps of every call, the table of tools, the pipeline.
 mod access;
 mod across;
 pub(crate) mod home;
@@ -28,7 +29,7 @@ mod resource;
 mod review;
 pub(crate) mod settings;
 mod table;
-// What runs beside calls.
+// Work outside of calls.
 pub mod maintain;
 pub mod spool;
 
@@ -37,6 +38,7 @@ pub use crate::records::workspace::WorkspaceFile;
 pub use crate::store::audit::AuditCheck;
 pub use across::call_across;
 pub use boot::BootRequest;
+pub use call::Form;
 pub use compat::{COMPAT_APIS, COMPAT_TOOLS, CompatApi, OWNERS};
 pub use decide::{
     DecideRequest, Decided, ProposalRequest, ProposalShown, Proposals, ProposalsRequest, Verdict,
@@ -51,8 +53,8 @@ pub use handover::{Handed, Handover, HandoverRequest, Payload};
 pub use lesson::{LessonLearned, LessonRequest};
 pub use memory::{
     BriefRequest, Changed, Collections, CollectionsRequest, DeleteRequest, Deleted, DemoteRequest,
-    EntryWithPast, GetRequest, Got, QueryRequest, ReinforceRequest, Restored, SearchRequest, StoreRequest,
-    Stored, UnarchiveRequest, UpdateRequest,
+    EntryWithPast, FeedbackRequest, GetRequest, Got, QueryRequest, ReinforceRequest, Restored, SearchRequest,
+    StoreRequest, Stored, UnarchiveRequest, UpdateRequest,
 };
 pub use people::{
     AuditRequest, AuditShown, FileRead, FileRequest, FileSaved, Files, FilesRequest, Health, HealthRequest,

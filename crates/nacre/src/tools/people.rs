@@ -1,5 +1,5 @@
-//! What only a person asks for, at the page or the command line: the files, what happened, the picture of the graph, how the
-//! group stands. Agents have no use for them and are refused, whatever is offered to them.
+//! Tools for people, in the dashboard and on the command line: files, the audit log, the picture of the graph, the health of
+//! the group. Agents are refused, even if such a tool is offered to them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::call::{Call, Ran};
 use super::status;
 use super::tool::Request;
 use crate::base::redact;
-use crate::base::{Error, Result, Time};
+use crate::base::{Calendar, Error, Result, Time};
 use crate::records::graph::{self, Picture};
 use crate::records::workspace;
 use crate::records::workspace::WorkspaceFile;
@@ -20,7 +20,7 @@ use crate::store::audit;
 use crate::store::event::payload;
 use crate::tools::status::Status;
 
-/// The Markdown files of the workspace.
+/// List the Markdown files of the workspace.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FilesRequest {}
@@ -50,12 +50,12 @@ impl Request for FilesRequest {
         Ok(Files { files })
     }
 
-    fn say(answer: &Files, _: Time) -> String {
+    fn say(answer: &Files, _: &Calendar) -> String {
         answer.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join("\n")
     }
 }
 
-/// A whole file, to be looked at and edited.
+/// Read a whole file for viewing and editing.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileRequest {
@@ -69,12 +69,12 @@ pub struct FileRequest {
 pub struct FileRead {
     /// Its path.
     pub path: String,
-    /// All of it, with its credentials masked.
+    /// Its whole text, with credentials masked.
     pub text: String,
-    /// What to save it with; absent: there is no such file.
+    /// The hash to save it with; absent: the file does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// Whether something of it is masked.
+    /// Whether a part is masked.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub masked: bool,
 }
@@ -96,12 +96,12 @@ impl Request for FileRequest {
         })
     }
 
-    fn say(answer: &FileRead, _: Time) -> String {
+    fn say(answer: &FileRead, _: &Calendar) -> String {
         answer.text.clone()
     }
 }
 
-/// What the session sees of a file; a file that it does not see is not there for it.
+/// Reads a file for the session. A file that it may not see does not exist for it.
 fn seen(call: &mut Call<'_>, path: &FilePath) -> Result<Option<Vec<u8>>> {
     let (visibility, rules) = (call.caller.visibility, call.settings().visibility.private.clone());
     let bytes = call.view().files().read(path, change::MAX_FILE_BYTES)?;
@@ -113,29 +113,29 @@ fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-/// Put a whole file in the place of the one that was read.
+/// Save a whole file, unless it changed since it was read.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SaveRequest {
     /// Its path within the workspace.
     #[schemars(length(min = 1, max = 500))]
     pub path: String,
-    /// The whole text. Where the file has a credential, the mask stands for it.
+    /// The whole text. A mask keeps the credential of the file.
     #[schemars(length(max = 2_000_000))]
     pub content: String,
-    /// The hash of the file that was read; left out where there was none. Another file is not replaced.
+    /// The hash of the file that was read; absent if there was none. A changed file is not replaced.
     #[schemars(length(max = 64))]
     pub base: Option<String>,
 }
 
-/// A file that was saved.
+/// A saved file.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FileSaved {
     /// Its path.
     pub path: String,
-    /// What to save it with the next time.
+    /// The hash for the next save.
     pub hash: String,
-    /// Whether it is another file now.
+    /// Whether it changed.
     pub written: bool,
 }
 
@@ -169,20 +169,20 @@ impl Request for SaveRequest {
         Ok(saved)
     }
 
-    fn say(answer: &FileSaved, _: Time) -> String {
+    fn say(answer: &FileSaved, _: &Calendar) -> String {
         format!("Saved {}.", answer.path)
     }
 }
 
-/// The text that a person meant: they read the file masked, so a line that stands masked in it is the line of the file. A
-/// secret over several lines goes as one. What is masked and can't be told is refused: written so, it would be lost.
+/// Returns the text that a person meant. They read the file redacted, so an unchanged masked line is the line of the file. A
+/// credential of several lines counts as one. A changed masked line is refused, because the credential would be lost.
 fn unmasked(before: &[u8], content: String) -> Result<Vec<u8>> {
     let plain = String::from_utf8_lossy(before);
     let masked = redact::document(&plain);
     if !content.contains(redact::MASK) || masked == plain {
         return Ok(content.into_bytes());
     }
-    // Runs of lines that the mask changed, as they are shown and as they are.
+    // Runs of masked lines: as they are shown, and as they are in the file.
     let mut runs: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
     for (shown, own) in masked.lines().zip(plain.lines()) {
         match runs.last_mut() {
@@ -208,7 +208,7 @@ fn unmasked(before: &[u8], content: String) -> Result<Vec<u8>> {
             there == run.0
         };
         let Some(found) = runs.iter().position(fits) else {
-            let problem = format!("changes a line with `{}`, which stands for a credential", redact::MASK);
+            let problem = format!("changes a line with `{}`, which hides a credential", redact::MASK);
             return Err(Error::bad_argument("file_save", "content", problem));
         };
         for own in runs.remove(found).1 {
@@ -221,14 +221,14 @@ fn unmasked(before: &[u8], content: String) -> Result<Vec<u8>> {
     Ok(after.into_bytes())
 }
 
-/// What was written and refused, newest first.
+/// List writes and refusals, newest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AuditRequest {
-    /// How many at most; default 100.
+    /// Default 100.
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
-    /// Only those before this number of a row.
+    /// Only rows before this number.
     #[schemars(range(min = 1))]
     pub before: Option<i64>,
 }
@@ -239,7 +239,7 @@ pub struct AuditShown {
     /// Newest first.
     #[schemars(with = "Vec<Map<String, Value>>")]
     pub rows: Vec<Value>,
-    /// What to ask before, where there are more.
+    /// The value of `before` for the next page, if there are more rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<i64>,
 }
@@ -257,7 +257,7 @@ impl Request for AuditRequest {
         Ok(AuditShown { rows, next })
     }
 
-    fn say(answer: &AuditShown, _: Time) -> String {
+    fn say(answer: &AuditShown, _: &Calendar) -> String {
         let line = |row: &Value| {
             let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
             format!("{} {} {} {}", text("at"), text("actor"), text("action"), text("outcome"))
@@ -266,7 +266,7 @@ impl Request for AuditRequest {
     }
 }
 
-/// All that the graph holds now, to be drawn.
+/// Return the whole current graph for drawing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PictureRequest {}
@@ -288,34 +288,34 @@ impl Request for PictureRequest {
         Ok(PictureShown { picture: call.read(Picture::new)? })
     }
 
-    fn say(answer: &PictureShown, _: Time) -> String {
+    fn say(answer: &PictureShown, _: &Calendar) -> String {
         let Picture { entities, facts, relations } = &answer.picture;
         format!("{} entities, {} facts, {} relations.", entities.len(), facts.len(), relations.len())
     }
 }
 
-/// How the group stands, and how it has grown.
+/// Return the health of the group and its growth.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HealthRequest {}
 
-/// How a group stands.
+/// The health of a group.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Health {
     /// Counts and sizes.
     #[schemars(with = "Map<String, Value>")]
     pub status: Status,
-    /// Memories and what was said, by week, oldest first.
+    /// New memories and messages by week, oldest first.
     #[schemars(with = "Vec<Map<String, Value>>")]
     pub growth: Vec<Week>,
-    /// Facts by how lately they were recalled.
+    /// Facts by how recently they were recalled.
     #[schemars(with = "Map<String, Value>")]
     pub tiers: graph::Tiers,
-    /// What is wrong, and what to do about it.
+    /// Problems, and what to do about them.
     pub problems: Vec<String>,
 }
 
-/// What came in one week.
+/// The growth in one week.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "a day and a count")]
 pub struct Week {
@@ -332,16 +332,17 @@ impl Request for HealthRequest {
         let status = status::status(call.view())?;
         let mut problems = Vec::new();
         if status.stale {
-            problems.push("the index is of another version; it is made anew behind the calls".to_owned());
+            problems
+                .push("the index was built by another version; it is rebuilt in the background".to_owned());
         }
         problems.extend(status.set_aside.iter().map(|path| {
-            format!("{} was damaged and set aside; `nacre doctor` says what to do", path.display())
+            format!("{} was damaged and quarantined; `nacre doctor` says what to do", path.display())
         }));
         let (growth, tiers) = call.read(|db| Ok((growth(db)?, graph::tiers(db)?)))?;
         Ok(Health { status, growth, tiers, problems })
     }
 
-    fn say(answer: &Health, _: Time) -> String {
+    fn say(answer: &Health, _: &Calendar) -> String {
         match answer.problems.is_empty() {
             true => "Everything is in order.".into(),
             false => answer.problems.join("\n"),
@@ -350,20 +351,21 @@ impl Request for HealthRequest {
 }
 
 fn growth(db: &Connection) -> Result<Vec<Week>> {
-    const WEEK: i64 = 7 * 86_400_000;
+    const WEEK_MS: i64 = 7 * 86_400_000;
     // The first day of 1970 was a Thursday: weeks begin on Mondays.
-    const MONDAY: i64 = 4 * 86_400_000;
+    const FIRST_MONDAY_MS: i64 = 4 * 86_400_000;
     let sql = "SELECT (at - $2) / $1, count(*) FROM (SELECT created_at AS at FROM entries UNION ALL
             SELECT at FROM passages WHERE kind IN ('message', 'exchange')) GROUP BY 1 ORDER BY 1";
-    let counted: Vec<(i64, i64)> = db.rows(sql, (WEEK, MONDAY), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let counted: Vec<(i64, i64)> =
+        db.rows(sql, (WEEK_MS, FIRST_MONDAY_MS), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut weeks: Vec<Week> = Vec::new();
     let (Some(first), Some(last)) = (counted.first(), counted.last()) else { return Ok(weeks) };
-    // Ten years at most, whatever a transcript says about its age.
+    // At most ten years, even if a transcript claims to be older.
     let first = first.0.max(last.0 - 520);
     let earlier: i64 = counted.iter().filter(|(week, _)| *week < first).map(|(_, count)| count).sum();
     for week in first..=last.0 {
         let added = counted.iter().find(|(at, _)| *at == week).map_or(0, |(_, count)| *count);
-        let day = Time::from_millis(week * WEEK + MONDAY).to_string();
+        let day = Time::from_millis(week * WEEK_MS + FIRST_MONDAY_MS).to_string();
         let added = if week == first { added + earlier } else { added };
         weeks.push(Week { week: day.chars().take(10).collect(), added });
     }

@@ -1,24 +1,24 @@
-//! What every call does, for each type of request: decide, run, say.
+//! The steps of every call, for each type of request: decide, run, render.
 
 use std::sync::OnceLock;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::call::{Call, Mode, Stop, Way};
+use super::call::{Call, Form, Mode, Stop, Way};
 use super::tool::{Access, Answer, Request, Tool};
 use super::{files, schema};
 use crate::base::redact;
-use crate::base::{Error, Result, Time};
+use crate::base::{Calendar, Error, Result};
 use crate::group::View;
 use crate::records::workspace::policy::{self, Decision, Target};
 use crate::records::workspace::proposal::{self, State};
 
-/// What a call gave.
+/// The outcome of a call.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Outcome<A> {
-    /// It is done, and this is the answer.
+    /// It was carried out, with this answer.
     Done(A),
     /// It waits for a person to decide.
     Waits(Waiting),
@@ -29,19 +29,19 @@ pub enum Outcome<A> {
 pub struct Waiting {
     /// The number of its proposal.
     pub proposal: i64,
-    /// Pending, or denied where a person has decided about the same before.
+    /// Pending, or denied if a person has already decided about the same call.
     #[serde(rename = "status")]
     pub state: State,
-    /// How it stands, in words.
+    /// Its status in words.
     pub note: String,
 }
 
-/// An outcome, and the same in few words.
+/// An outcome, and the same as a compact text.
 #[derive(Clone, Debug)]
 pub struct Reply<A> {
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome<A>,
-    /// The same in few words, for a model or a person.
+    /// The same as a compact text, for a model or a person.
     pub text: String,
 }
 
@@ -58,8 +58,11 @@ pub(super) const fn tool_for<R: Request>(access: Access, idempotent: bool) -> To
         whole: R::WHOLE,
         decides: R::DECIDES,
         typed: R::TYPED,
+        advanced: R::ADVANCED,
+        replaced_by: R::REPLACED_BY,
         input,
         output,
+        lean_output: R::LEAN_OUTPUT,
         call: call_as::<R>,
         made: OnceLock::new(),
     }
@@ -72,14 +75,20 @@ fn call_as<R: Request>(
     arguments: Value,
     way: Way<'_>,
 ) -> Result<Answer> {
+    let explain = arguments.get("explain").and_then(Value::as_bool).unwrap_or(false);
     let request: R = read(tool, arguments)?;
-    let now = view.now();
+    let calendar = view.caller().calendar();
     let outcome = perform(view, tool, request, way)?;
     let proposal = match &outcome {
         Outcome::Done(answer) => R::proposal(answer),
         Outcome::Waits(waiting) => (waiting.state == State::Pending).then_some(waiting.proposal),
     };
-    Ok(Answer { text: say::<R>(&outcome, now), data: serde_json::to_value(&outcome)?, proposal })
+    let lean = match &outcome {
+        Outcome::Done(answer) if way.form == Form::Lean => R::lean(answer, &calendar, explain).transpose()?,
+        _ => None,
+    };
+    let data = lean.map_or_else(|| serde_json::to_value(&outcome), Ok)?;
+    Ok(Answer { text: say::<R>(&outcome, &calendar), data, proposal })
 }
 
 /// Returns a request as arguments, without the fields that were not given.
@@ -94,20 +103,20 @@ pub(super) fn arguments<R: Request>(request: &R) -> Result<Value> {
 /// Reads a request from arguments that fit its schema.
 pub(super) fn read<R: Request>(tool: &Tool, arguments: Value) -> Result<R> {
     serde_json::from_value(arguments).map_err(|problem| {
-        // What is left is an id or a time in a form that the schema can't say.
+        // The schema checked everything except the forms of ids and times.
         Error::bad_argument(tool.name, "arguments", format!("can't be read: {problem}"))
     })
 }
 
-/// Says an outcome in few words.
-pub(super) fn say<R: Request>(outcome: &Outcome<R::Answer>, now: Time) -> String {
+/// Returns an outcome as a compact text.
+pub(super) fn say<R: Request>(outcome: &Outcome<R::Answer>, calendar: &Calendar) -> String {
     match outcome {
-        Outcome::Done(answer) => R::say(answer, now),
+        Outcome::Done(answer) => R::say(answer, calendar),
         Outcome::Waits(waiting) => waiting.note.clone(),
     }
 }
 
-/// Does what is asked for: reads at once, writes as the policy has it (W5).
+/// Carries out a request: reads at once, writes as the write policy decides.
 pub(super) fn perform<R: Request>(
     view: &mut View<'_>,
     tool: &'static Tool,
@@ -129,7 +138,7 @@ pub(super) fn perform<R: Request>(
     match (request.run(&mut call), arguments) {
         (Ok(answer), _) => Ok(Outcome::Done(answer)),
         (Err(Stop::Failed(error)), _) => Err(error),
-        // What could not be done, or would change nothing, is not for a person to decide about.
+        // A write that is impossible or would change nothing never becomes a proposal.
         (Err(Stop::Waits), arguments) => {
             let made = proposal::propose_call(view, name, &arguments.unwrap_or_default(), lost)?;
             let (proposal, state) = (made.number, made.state);
@@ -139,13 +148,13 @@ pub(super) fn perform<R: Request>(
     }
 }
 
-/// Asks the write policy about a request. What a tool decides about itself is not asked here.
+/// Asks the write policy about a request, unless the tool asks it itself.
 fn decide<R: Request>(view: &View<'_>, tool: &Tool, request: &R) -> Result<Decision> {
     let caller = view.caller();
     if !matches!(tool.access, Access::Write | Access::Destroy) || tool.decides {
         return Ok(Decision::Apply);
     }
-    // Only of an untrusted session it matters.
+    // It matters only for untrusted sessions.
     let behavioral = caller.untrusted && request.steers(view).unwrap_or(false);
     policy::decide(Target::Entries { behavioral }, caller, view.settings())
 }

@@ -1,11 +1,11 @@
-//! The one way in and out: parse, schema, authorise, policy, run, redact, audit.
+//! The pipeline of every call: parse, check the schema, authorise, ask the policy, run, redact, audit.
 //!
-//! Everything from outside arrives as a tool name and JSON arguments and leaves as an [`Answer`].
+//! A call from outside arrives as a tool name and JSON arguments and leaves as an [`Answer`].
 
 use serde_json::Value;
 
 use super::access;
-use super::call::Way;
+use super::call::{Form, Way};
 use super::perform::{Outcome, Reply, perform, read, say};
 use super::schema::{self, MAX_DEPTH, Unknown};
 use super::table::{TOOLS, tool};
@@ -17,7 +17,7 @@ use crate::base::{Error, Result};
 use crate::group::View;
 use crate::records::workspace::proposal::{self, Proposal};
 
-/// The most bytes of a request that are read.
+/// The most bytes of a request.
 pub const MAX_REQUEST: usize = 4 << 20;
 
 /// Reads the arguments of a call from bytes that may hold anything.
@@ -33,7 +33,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value> {
     serde_json::from_str(text).map_err(|problem| Error::NotJson { problem: problem.to_string() })
 }
 
-/// The deepest nesting of a JSON text, counted without parsing it.
+/// Returns the deepest nesting of a JSON text, counted without parsing it.
 fn deepest(text: &str) -> usize {
     let (mut depth, mut most) = (0usize, 0usize);
     let (mut in_string, mut escaped) = (false, false);
@@ -53,7 +53,7 @@ fn deepest(text: &str) -> usize {
     most
 }
 
-/// Calls a tool with a typed request. What comes back has no credential in it.
+/// Calls a tool with a typed request. The reply is redacted.
 pub fn run<R>(view: &mut View<'_>, request: R) -> Result<Reply<R::Answer>>
 where
     R: Request,
@@ -64,7 +64,7 @@ where
     reply(view, tool, |_| Ok(request))
 }
 
-/// Calls the tool of a request with arguments that come from outside, for a caller who reads the answer's fields.
+/// Calls the tool of a request with JSON arguments and returns a typed reply.
 pub fn run_json<R>(view: &mut View<'_>, arguments: Value) -> Result<Reply<R::Answer>>
 where
     R: Request,
@@ -84,13 +84,13 @@ where
     R: Request,
     R::Answer: Redact,
 {
-    let now = view.now();
+    let calendar = view.caller().calendar();
     let mut outcome = refused(view, tool, |view| {
         access::authorise(view, tool)?;
         let request = request(view)?;
-        perform(view, tool, request, Way { approved: None, run_approved })
+        perform(view, tool, request, Way { approved: None, run_approved, form: Form::Whole })
     })?;
-    let text = redact::text(&say::<R>(&outcome, now)).into_owned();
+    let text = redact::text(&say::<R>(&outcome, &calendar)).into_owned();
     if let Outcome::Done(answer) = &mut outcome {
         answer.redact();
     }
@@ -102,20 +102,30 @@ pub fn call(view: &mut View<'_>, name: &str, arguments: Value) -> Result<Answer>
     call_tool(view, known(name)?, arguments)
 }
 
-/// Calls a tool that was looked up.
+/// Calls a tool.
 pub fn call_tool(view: &mut View<'_>, tool: &'static Tool, arguments: Value) -> Result<Answer> {
+    call_in_form(view, tool, arguments, Form::Whole)
+}
+
+/// Calls a tool for an answer in this form.
+pub(super) fn call_in_form(
+    view: &mut View<'_>,
+    tool: &'static Tool,
+    arguments: Value,
+    form: Form,
+) -> Result<Answer> {
     let arguments = check(view, tool, arguments)?;
     let mut answer = refused(view, tool, |view| {
-        // Before the arguments are read: whoever may not call hears nothing of them.
+        // Before the arguments are read: a caller without access learns nothing about them.
         access::authorise(view, tool)?;
         let arguments = access::own_group(view, arguments)?;
-        (tool.call)(view, tool, arguments, Way { approved: None, run_approved })
+        (tool.call)(view, tool, arguments, Way { approved: None, run_approved, form })
     })?;
     redact::answer(&mut answer.data, &mut answer.text);
     Ok(answer)
 }
 
-/// Returns the tool of that name; the error names the nearest.
+/// Returns the tool with this name. The error names the nearest one.
 pub fn known(name: &str) -> Result<&'static Tool> {
     tool(name).ok_or_else(|| {
         let near = nearest(name, TOOLS.iter().map(|tool| tool.name));
@@ -123,7 +133,7 @@ pub fn known(name: &str) -> Result<&'static Tool> {
     })
 }
 
-/// Puts the refusal of a write on record.
+/// Records the refusal of a write.
 fn refused<T>(view: &mut View<'_>, tool: &Tool, work: impl FnOnce(&mut View<'_>) -> Result<T>) -> Result<T> {
     let done = work(view);
     if let Err(error) = &done
@@ -134,8 +144,7 @@ fn refused<T>(view: &mut View<'_>, tool: &Tool, work: impl FnOnce(&mut View<'_>)
     done
 }
 
-/// Runs a call that a person approved, as the agent that proposed it. The proposal is marked in the transaction of what
-/// it does: both or neither.
+/// Runs a call that a person approved, as the agent that proposed it. One transaction marks the proposal and applies its write.
 pub(crate) fn run_approved(
     view: &mut View<'_>,
     by: &Caller,
@@ -145,26 +154,31 @@ pub(crate) fn run_approved(
 ) -> Result<()> {
     let tool = known(name)?;
     let arguments = check(view, tool, arguments)?;
-    (tool.call)(view, tool, arguments, Way { approved: Some((number, by)), run_approved })?;
-    // One that turned out to change nothing is done as well.
+    (tool.call)(
+        view,
+        tool,
+        arguments,
+        Way { approved: Some((number, by)), run_approved, form: Form::Whole },
+    )?;
+    // A call that changed nothing has not marked its proposal.
     match view.write(|tx| proposal::mark_approved(tx, by, number)) {
         Err(Error::AlreadyDecided { .. }) => Ok(()),
         marked => marked,
     }
 }
 
-/// Checks arguments against the schema that is published.
+/// Checks arguments against the published schema.
 fn check(view: &View<'_>, tool: &Tool, arguments: Value) -> Result<Value> {
     let unknown = if tool.compat.is_some() { Unknown::Drop } else { Unknown::Refuse };
     schema::check(tool.name, &tool.schema(view.settings()), unknown, arguments)
 }
 
-/// Approves a proposal: what it would write is written. Only a person can.
+/// Approves a proposal: its write is applied. Only a person can.
 pub fn approve(view: &mut View<'_>, number: i64) -> Result<Proposal> {
     proposal::approve(view, number, run_approved)
 }
 
-/// Notes what the person is said to have answered in their client, and decides by it where the settings accept that.
+/// Records the answer that a client reports for its user, and decides by it if the settings accept that.
 pub fn answered(view: &mut View<'_>, number: i64, accepted: bool) -> Result<Proposal> {
     proposal::record_client_answer(view, number, accepted, run_approved)
 }

@@ -1,5 +1,4 @@
-//! The tools of projects: items to read, tasks to read and write. That a folder is read is for a person to say, at the
-//! command line.
+//! The tools of projects: items to read, tasks to read and write. Only a person can add a project, on the command line.
 
 use std::fmt::Write as _;
 
@@ -12,28 +11,28 @@ use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::ids::{ProjectName, TaskId};
 use crate::base::redact::redact;
-use crate::base::{Error, Time};
+use crate::base::{Calendar, Error};
 use crate::index::Scope;
 use crate::records::project::task::{self, By, Draft, Filter};
 use crate::records::project::{Change, ItemType, ProjectItem, Status, Task, item};
 use crate::search;
 
 /// The most items of one answer.
-const MANY: usize = 100_000;
+const MAX_ITEMS: usize = 100_000;
 
-/// What was taken out of a project's documents and code: entities, claims, tasks, decisions, notes, with file and line.
+/// List items extracted from a project's documents and code: entities, claims, tasks, decisions and notes, with file and line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ItemsRequest {
-    /// Words to look for; without any, by file and line.
+    /// Search words; without them the items come by file and line.
     #[serde(default)]
     #[schemars(length(max = 2000))]
     pub query: String,
     /// Only this type.
     pub r#type: Option<ItemType>,
-    /// Only of this project.
+    /// Only this project.
     pub project: Option<ProjectName>,
-    /// How many at most; default 50.
+    /// Default 50.
     #[schemars(range(min = 1, max = 100_000))]
     pub limit: Option<usize>,
 }
@@ -41,11 +40,11 @@ pub struct ItemsRequest {
 /// The items of a group's projects.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Items {
-    /// By project, file and line; of a question, best first.
+    /// By project, file and line; for a query, best first.
     pub items: Vec<ProjectItem>,
-    /// How many there are in all; of a question, how many are shown.
+    /// How many there are; for a query, how many are shown.
     pub total: i64,
-    /// Lanes that are down.
+    /// Retrievers that are unavailable.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
 }
@@ -67,12 +66,12 @@ impl Request for ItemsRequest {
             call.read(|db| crate::records::project::known(db, project))?;
         }
         let now = call.caller.now;
-        // What is left out of the hits is known when its row is read.
+        // The fields that a hit lacks are read from its row.
         let filtered = filter.r#type.is_some() || filter.project.is_some();
         let request = search::Request {
             query: self.query.clone(),
             scope: vec![Scope::Items],
-            limit: if filtered { MANY } else { limit.saturating_mul(2) },
+            limit: if filtered { MAX_ITEMS } else { limit.saturating_mul(2) },
             at: now,
             ..Default::default()
         };
@@ -96,13 +95,13 @@ impl Request for ItemsRequest {
         Ok(Items { items, total, missing: found.missing })
     }
 
-    fn say(answer: &Items, _: Time) -> String {
+    fn say(answer: &Items, _: &Calendar) -> String {
         let mut text = String::new();
         for missing in &answer.missing {
             let _ = writeln!(text, "Missing: {missing}.");
         }
         if answer.items.is_empty() {
-            return text + "There are no such items.";
+            return text + "No items match.";
         }
         for ProjectItem { item, project } in &answer.items {
             let (place, kind) = (one_line(&item.source_file), item.r#type.as_str());
@@ -118,20 +117,20 @@ impl Request for ItemsRequest {
     }
 }
 
-/// The tasks there are: under way, to be done by priority and age, over. With an id: that one and how it came to stand so.
+/// List tasks: started ones, pending ones by priority and age, then finished ones. With an id: one task and its history.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TasksRequest {
-    /// Only this one, with its history.
+    /// Only this task, with its history.
     pub id: Option<TaskId>,
-    /// Only what can be started: pending, and waiting for nothing.
+    /// Only tasks that can be started: pending and not blocked.
     #[serde(default)]
     pub ready: bool,
-    /// Only those that stand so.
+    /// Only tasks with this status.
     pub status: Option<Status>,
-    /// Only of this milestone.
+    /// Only this milestone.
     pub milestone: Option<String>,
-    /// Those that were archived instead.
+    /// Archived tasks instead.
     #[serde(default)]
     pub archived: bool,
 }
@@ -139,11 +138,11 @@ pub struct TasksRequest {
 /// Tasks of a group.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Tasks {
-    /// What is under way first, then by priority and age.
+    /// Started ones first, then by priority and age.
     pub tasks: Vec<TaskShown>,
 }
 
-/// A task, with its history where it was asked for alone.
+/// A task, with its history if the request names it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct TaskShown {
@@ -181,9 +180,9 @@ impl Request for TasksRequest {
         Ok(Tasks { tasks })
     }
 
-    fn say(answer: &Tasks, _: Time) -> String {
+    fn say(answer: &Tasks, _: &Calendar) -> String {
         if answer.tasks.is_empty() {
-            return "There are no such tasks.".into();
+            return "No tasks match.".into();
         }
         let mut text = String::new();
         for TaskShown { task, history } in &answer.tasks {
@@ -218,22 +217,22 @@ fn say_task(task: &Task) -> String {
     text
 }
 
-/// Note something that is to be done.
+/// Add a task.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskRequest {
-    /// What is to be done.
+    /// The task.
     #[schemars(length(min = 1, max = 2000))]
     pub description: String,
-    /// What it belongs to, such as M1.
+    /// The milestone, such as M1.
     pub milestone: Option<String>,
-    /// The lowest number comes first; default 5.
+    /// Lowest first; default 5.
     #[schemars(range(min = 0, max = 1000))]
     pub priority: Option<i64>,
-    /// By what one sees that it is done.
+    /// Acceptance criteria.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acceptance_criteria: Vec<String>,
-    /// Tasks that have to be over before.
+    /// Tasks that must be finished first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_by: Vec<TaskId>,
 }
@@ -262,7 +261,7 @@ impl Request for TaskRequest {
         Ok(shown)
     }
 
-    fn say(answer: &TaskShown, _: Time) -> String {
+    fn say(answer: &TaskShown, _: &Calendar) -> String {
         format!("Added {}", say_task(&answer.task))
     }
 }
@@ -271,7 +270,7 @@ fn by(caller: &crate::base::caller::Caller) -> By<'_> {
     By { now: caller.now, actor: caller.actor_name(), session: caller.session.as_str() }
 }
 
-/// What to do with a task.
+/// An action on a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "verbs")]
@@ -285,32 +284,32 @@ pub enum TaskAct {
     Archive,
 }
 
-/// Say that a task was started, done, reopened or cancelled, waits for others or no longer, or archive a milestone.
+/// Start, finish, reopen, cancel, block or unblock a task, or archive a milestone.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskUpdateRequest {
-    /// What happened to it.
+    /// The action.
     pub action: TaskAct,
-    /// The task; of archive, none.
+    /// The task; not for archive.
     pub id: Option<TaskId>,
-    /// Of block and unblock: what it waits for. Unblock without any: all.
+    /// For block and unblock: the tasks it waits for. Without them, unblock removes all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<TaskId>,
-    /// Of archive: the milestone, all of which is done or cancelled.
+    /// For archive: the milestone. All its tasks must be done or cancelled.
     pub milestone: Option<String>,
 }
 
-/// What became of tasks.
+/// The result of an action on tasks.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TaskChanged {
-    /// The task as it stands now.
+    /// The task after the action.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
     pub task: Option<Task>,
-    /// What was archived.
+    /// The archived tasks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub archived: Vec<TaskId>,
-    /// False: it stood so already.
+    /// Whether the status changed.
     pub changed: bool,
 }
 
@@ -365,14 +364,14 @@ impl Request for TaskUpdateRequest {
         Ok(TaskChanged { task: Some(task), archived: Vec::new(), changed })
     }
 
-    fn say(answer: &TaskChanged, _: Time) -> String {
+    fn say(answer: &TaskChanged, _: &Calendar) -> String {
         let mut text = answer.task.as_ref().map(say_task).unwrap_or_default();
         if !answer.archived.is_empty() {
             let ids: Vec<String> = answer.archived.iter().map(ToString::to_string).collect();
             let _ = write!(text, "Archived {}", ids.join(", "));
         }
         if !answer.changed {
-            text.push_str("; it stood so already");
+            text.push_str("; it already had this status");
         }
         text
     }

@@ -1,5 +1,5 @@
-//! The files of the workspace as resources: a few by a name of their own, any by its path. Read like
-//! everything else, by role and visibility, masked, and told as an event.
+//! The files of the workspace as MCP resources: some by name, any by its path. Reads respect role and visibility, are
+//! redacted, and emit an event.
 
 use crate::base::caller::{Caller, Role};
 use crate::base::redact;
@@ -10,18 +10,19 @@ use crate::group::View;
 use crate::records::workspace::{FilePath, seen};
 use crate::store::event::payload;
 
-/// How the address of a resource begins, and that of a file.
+/// The start of a resource's address.
 const SCHEME: &str = "memory://";
-const FILES: &str = "file/";
+/// The start of the name of a file by its path.
+const FILE_PREFIX: &str = "file/";
 
-/// A file of the workspace that has a name of its own.
+/// A file of the workspace with a resource name.
 #[derive(Clone, Copy, Debug)]
 pub struct Resource {
     /// The name: its address is `memory://` and this.
     pub name: &'static str,
-    /// The part of a boot that it is: a path, or a day's log.
+    /// Its part of the startup context: a path, or a daily log.
     part: &'static str,
-    /// What stands in it.
+    /// Its description.
     pub about: &'static str,
 }
 
@@ -31,7 +32,7 @@ impl Resource {
         format!("{SCHEME}{}", self.name)
     }
 
-    /// The file that stands for it, if there is one that the caller may see.
+    /// Returns its file, if there is one that the caller may see.
     fn path(&self, view: &View<'_>, caller: &Caller) -> Option<FilePath> {
         let paths = boot::paths_of(caller, self.part, None);
         paths.into_iter().find(|path| boot::is_shown(view, caller.visibility, path))
@@ -42,43 +43,42 @@ const fn row(name: &'static str, part: &'static str, about: &'static str) -> Res
     Resource { name, part, about }
 }
 
-/// Every file that has a name of its own.
+/// Every file with a resource name.
 pub const RESOURCES: &[Resource] = &[
-    row("agents", "AGENTS.md", "What the agent does in every session"),
+    row("agents", "AGENTS.md", "How the agent works in every session"),
     row("soul", "SOUL.md", "Who the agent is: principles and voice"),
-    row("user", "USER.md", "Whom the agent helps"),
-    row("identity", "IDENTITY.md", "The agent's card"),
-    row("tools", "TOOLS.md", "Machines, services and commands of this place"),
-    row("heartbeat", "HEARTBEAT.md", "What to look after when nobody asked"),
-    row("active-context", "memory/active-context.md", "What is under way right now"),
-    row("long-term", "MEMORY.md", "What stays true for months"),
+    row("user", "USER.md", "The user whom the agent helps"),
+    row("identity", "IDENTITY.md", "The agent's name and role"),
+    row("tools", "TOOLS.md", "Machines, services and commands of this environment"),
+    row("heartbeat", "HEARTBEAT.md", "Checks to run without being asked"),
+    row("active-context", "memory/active-context.md", "Current work"),
+    row("long-term", "MEMORY.md", "Long-term facts"),
     row("core", "memory/CORE.md", "Facts that always matter"),
-    row("gating-policies", "memory/gating-policies.md", "Rules that mistakes taught"),
+    row("gating-policies", "memory/gating-policies.md", "Rules learned from mistakes"),
     row("today", "today", "Today's log"),
     row("yesterday", "yesterday", "Yesterday's log"),
 ];
 
-/// Returns the resources that are there for a caller.
+/// Returns the resources that a caller may read.
 pub fn resources(view: &View<'_>) -> Vec<&'static Resource> {
     let caller = view.caller();
     let all = RESOURCES.iter().filter(|resource| resource.path(view, caller).is_some());
     if caller.role == Role::Skill { Vec::new() } else { all.collect() }
 }
 
-/// Tells whether a session has more to start with than the brief: files that somebody wrote and that it may
-/// see.
+/// Tells whether the startup context has more than the brief: files that somebody wrote and that the session may see.
 pub fn has_workspace(view: &View<'_>) -> bool {
     let caller = view.caller();
     caller.role != Role::Skill && boot::has_own(view, caller)
 }
 
-/// Reads a resource; `None`: there is none of that address, or none for the caller.
+/// Reads a resource; `None`: there is none with this address that the caller may read.
 pub fn resource(view: &mut View<'_>, uri: &str) -> Result<Option<String>> {
     let caller = view.caller();
     if caller.role == Role::Skill {
         return Err(Error::RoleDenied { tool: "resources".into(), role: caller.role.as_str() });
     }
-    let Some(path) = uri.strip_prefix(SCHEME).and_then(|name| match name.strip_prefix(FILES) {
+    let Some(path) = uri.strip_prefix(SCHEME).and_then(|name| match name.strip_prefix(FILE_PREFIX) {
         Some(path) => percent_decode(path)?.parse().ok(),
         None => RESOURCES.iter().find(|resource| resource.name == name)?.path(view, caller),
     }) else {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::call::{Call, Ran};
 use super::tool::Request;
-use crate::base::Time;
+use crate::base::Calendar;
 use crate::base::frame::one_line;
 use crate::base::ids::SessionId;
 use crate::base::redact::redact;
@@ -77,7 +77,7 @@ impl Request for ReviewRequest {
         Ok(Review { session: self.session, stored, corrected })
     }
 
-    fn say(answer: &Review, _: Time) -> String {
+    fn say(answer: &Review, _: &Calendar) -> String {
         if answer.stored.is_empty() && answer.corrected.is_empty() {
             return format!("Session {} wrote no memories.", answer.session);
         }
@@ -149,7 +149,7 @@ impl Request for UndoRequest {
         })
     }
 
-    fn say(answer: &UndoneSession, _: Time) -> String {
+    fn say(answer: &UndoneSession, _: &Calendar) -> String {
         let (archived, reverted) = (answer.archived.len(), answer.reverted.len());
         if archived + reverted == 0 {
             return format!("Session {} has no memories to undo.", answer.session);

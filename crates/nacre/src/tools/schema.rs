@@ -1,8 +1,7 @@
-//! Schemas of the tools, made from their types, and the check of arguments against what is published.
+//! Schemas of the tools, generated from their types, and the check of arguments against the published schemas.
 //!
-//! Written here rather than taken from a validator: the types use a dozen words of JSON Schema, a test holds
-//! them to these, and the answer has to name the field, the limit and the word that was probably meant
-//! (docs/decisions/0003).
+//! The check is written here instead of using a validator. The types use only a dozen keywords of JSON Schema, which a test
+//! enforces, and an error has to name the field, the limit and the word that was probably meant (docs/decisions/0003).
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -12,27 +11,26 @@ use crate::base::text::nearest;
 use crate::base::text::shorten;
 use crate::base::{Error, Result};
 
-/// Returns the schema of a request, with the words of its doc comments.
+/// Returns the schema of a request, with its doc comments as descriptions.
 pub(super) fn input<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>(dialect());
     schema["additionalProperties"] = json!(false);
     schema
 }
 
-/// Returns the schema of an answer, bare: a model reads the answer, not its description, and pays for every
-/// byte of this.
+/// Returns the schema of an answer without descriptions: a model reads the answer, and pays for every byte of the schema.
 pub(super) fn output<T: JsonSchema>() -> Value {
-    // As it is written, not as it would be read: a field that is left out when empty is not required.
+    // For serialisation: a field that is left out when empty is not required.
     let mut schema = generate::<T>(dialect().for_serialize());
     strip(&mut schema);
-    // An object inside the answer is named, not spelled out.
+    // The fields of nested objects are left out.
     for property in
         schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut)
     {
         if property["type"] == "object" {
             *property = json!({ "type": "object" });
         }
-        // Of the items of a list, the names and types.
+        // Items of a list keep only names and types.
         if let Some(item) = property.get_mut("items").and_then(Value::as_object_mut) {
             item.remove("required");
         }
@@ -40,8 +38,8 @@ pub(super) fn output<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Makes one object of an answer that is one of several: with all their fields, of which none has to be there. Clients want
-/// an object.
+/// Merges an answer that has one of several forms into one object with all their fields, none required. Clients expect an
+/// object.
 fn join(schema: &mut Value) {
     let Some(Value::Array(forms)) = schema.get_mut("anyOf").map(Value::take) else { return };
     let mut properties = Map::new();
@@ -53,14 +51,14 @@ fn join(schema: &mut Value) {
     *schema = json!({ "type": "object", "properties": properties });
 }
 
-/// How deep a request may be nested.
+/// The deepest nesting of a request.
 pub const MAX_DEPTH: usize = 64;
 
-/// What becomes of fields that a schema does not have.
+/// How fields that a schema does not have are handled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unknown {
     Refuse,
-    /// Clients of another program may send what only that program knows.
+    /// Clients of another program may send fields that only that program knows.
     Drop,
 }
 
@@ -114,7 +112,7 @@ pub(super) fn check(tool: &str, schema: &Value, unknown: Unknown, arguments: Val
     Ok(Value::Object(fields))
 }
 
-/// Leaves out the fields that a schema does not name. Clients of other programs send what those pass over.
+/// Removes the fields that a schema does not name. Clients of other programs send fields that those ignore.
 fn prune(schema: &Value, value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -127,7 +125,7 @@ fn prune(schema: &Value, value: &mut Value) {
     }
 }
 
-/// Says what is wrong with a value, if anything is.
+/// Returns the problem with a value, if there is one.
 fn problem(schema: &Value, value: &Value) -> Option<String> {
     let limit = |key: &str| schema[key].as_u64().and_then(|limit| usize::try_from(limit).ok());
     let forms = schema["anyOf"].as_array().map_or(std::slice::from_ref(schema), Vec::as_slice);
@@ -148,7 +146,7 @@ fn problem(schema: &Value, value: &Value) -> Option<String> {
     {
         let words = words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
         return Some(format!(
-            "is `{}`, none of {words}",
+            "is `{}`, not one of {words}",
             shorten(value.as_str().unwrap_or(&value.to_string()))
         ));
     }
@@ -183,7 +181,7 @@ fn problem(schema: &Value, value: &Value) -> Option<String> {
         Value::Object(fields) => {
             let properties = schema["properties"].as_object()?;
             if let Some(unknown) = fields.keys().find(|field| !properties.contains_key(*field)) {
-                return Some(format!("has `{}`, which is not known", shorten(unknown)));
+                return Some(format!("has the unknown field `{}`", shorten(unknown)));
             }
             let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
             if let Some(missing) = required.into_iter().find(|field| !fields.contains_key(*field)) {
@@ -219,8 +217,7 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// Finds a character that has no place in memory: it would be invisible, or would steer a terminal. Line
-/// breaks and tabs are text.
+/// Finds a control character: it would be invisible, or would control a terminal. Line breaks and tabs are text.
 fn control_character(value: &Value) -> Option<char> {
     match value {
         Value::String(text) => text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')),
@@ -244,8 +241,7 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     schema
 }
 
-/// Takes out what says nothing to a client: titles, number formats, defaults of null, and null beside the
-/// type of an optional field.
+/// Removes what does not help a client: titles, number formats, defaults of null, and the null of an optional field.
 fn simplify(schema: &mut Value) {
     if let Value::Object(fields) = schema {
         if fields.get("title").is_some_and(Value::is_string) {
@@ -277,12 +273,12 @@ fn simplify(schema: &mut Value) {
                 }
             }
         }
-        // An enum whose variants have doc comments comes as one constant each.
+        // An enum whose variants have doc comments is generated as one constant for each.
         if let Some(Value::Array(variants)) = fields.remove("oneOf") {
             fields.insert("type".into(), "string".into());
             fields.insert("enum".into(), variants.iter().map(|variant| variant["const"].clone()).collect());
         }
-        // Some clients know one type at a time: a list of types becomes one form for each.
+        // Some clients support only one type at a time: a list of types becomes one form for each.
         if let Some(Value::Array(types)) = fields.get("type").cloned() {
             fields.remove("type");
             let items = fields.remove("items");
@@ -298,17 +294,16 @@ fn simplify(schema: &mut Value) {
     }
 }
 
-/// Leaves the names and types of an answer. Lists of words and limits are for what comes in, and would double
-/// the size.
+/// Keeps only the names and types of an answer. Enums and limits matter for input, and would double the size.
 fn strip(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             const LEFT_OUT: &[&str] = &["description", "enum", "minimum", "minItems", "maxItems"];
-            // A property may have that very name; then it is an object.
+            // A property may have the same name; then it is an object.
             fields.retain(|word, value| value.is_object() || !LEFT_OUT.contains(&word.as_str()));
-            // Fields that are not named are allowed as it is.
+            // Additional fields are allowed by default.
             fields.retain(|word, value| word != "additionalProperties" || *value != json!(true));
-            // Of the forms that are understood, the first is the one that is written.
+            // The first of several forms is the one that is written.
             if let Some(Value::Array(forms)) = fields.remove("anyOf") {
                 fields
                     .extend(forms.into_iter().find_map(|form| form.as_object().cloned()).unwrap_or_default());
@@ -325,7 +320,7 @@ mod tests {
     use super::super::{COMPAT_TOOLS, TOOLS};
     use super::*;
 
-    /// What [`check`] understands. A word that is published and not checked would be a promise nobody keeps.
+    /// The keywords that [`check`] enforces. A keyword that is published but not checked would be a false promise.
     #[test]
     fn every_published_word_is_checked() {
         const UNDERSTOOD: &[&str] = &[

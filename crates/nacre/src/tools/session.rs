@@ -1,5 +1,5 @@
-//! The tools of sessions: what was said, listed and shown; transcripts of our own, added to, read as a model should
-//! see them, summed up.
+//! The tools of sessions: list and show conversations; append to Nacre's own transcripts, read them as context for a model,
+//! and compact them.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::base::frame::one_line;
 use crate::base::ids::SessionId;
 use crate::base::redact::redact;
 use crate::base::text::shorten;
-use crate::base::{Error, Time};
+use crate::base::{Calendar, Error};
 use crate::context::boot;
 use crate::records::session::{
     self, AppendReport, CompactionReport, Context, Count, Draft, EndReport, Flush, Role, Session,
@@ -20,11 +20,11 @@ use crate::records::session::{
 };
 use crate::records::workspace::{memory_file, seen};
 
-/// The conversations that were imported, newest first.
+/// List conversations, newest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionsRequest {
-    /// How many at most; default 20.
+    /// Default 20.
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
 }
@@ -34,7 +34,7 @@ pub struct SessionsRequest {
 pub struct Sessions {
     /// Newest first.
     pub sessions: Vec<Session>,
-    /// How many there are in all.
+    /// How many there are.
     pub total: i64,
 }
 
@@ -49,7 +49,7 @@ impl Request for SessionsRequest {
         Ok(Sessions { sessions, total })
     }
 
-    fn say(answer: &Sessions, _: Time) -> String {
+    fn say(answer: &Sessions, _: &Calendar) -> String {
         if answer.sessions.is_empty() {
             return "There are no sessions.".into();
         }
@@ -67,17 +67,17 @@ impl Request for SessionsRequest {
     }
 }
 
-/// What was said in one conversation, in order.
+/// Show the messages of one conversation, in order.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionRequest {
-    /// Its id, or a beginning of it that no other has.
+    /// Its id, or a unique prefix of it.
     #[schemars(length(min = 1, max = 500))]
     pub id: String,
-    /// The number of the first message to show; default 1.
+    /// First message; default 1.
     #[schemars(range(min = 1))]
     pub from: Option<usize>,
-    /// How many at most; default 50.
+    /// Default 50.
     #[schemars(range(min = 1, max = 500))]
     pub limit: Option<usize>,
 }
@@ -85,14 +85,14 @@ pub struct SessionRequest {
 /// A session with a range of its messages.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SessionShown {
-    /// Which one, and how long.
+    /// The session.
     pub session: Session,
-    /// In the order they were said.
+    /// In order.
     pub messages: Vec<SessionMessage>,
-    /// The number to go on from, where there are more.
+    /// The number of the next message, if there are more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<usize>,
-    /// Whether it has been shown details of the infrastructure (W10).
+    /// Whether it has been shown details of the infrastructure.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub infrastructure_seen: bool,
 }
@@ -118,7 +118,7 @@ impl Request for SessionRequest {
         Ok(SessionShown { session, messages, next, infrastructure_seen })
     }
 
-    fn say(answer: &SessionShown, _: Time) -> String {
+    fn say(answer: &SessionShown, _: &Calendar) -> String {
         let Session { id, messages, .. } = &answer.session;
         let mut text = format!("[session {}] {messages} messages", one_line(id));
         for SessionMessage { number, author, at, text: said, .. } in &answer.messages {
@@ -126,19 +126,19 @@ impl Request for SessionRequest {
             let _ = write!(text, "\n{number}. {author} ({at}): {}", one_line(said));
         }
         if let Some(next) = answer.next {
-            let _ = write!(text, "\nIt goes on: ask from {next}.");
+            let _ = write!(text, "\nThere are more: continue from {next}.");
         }
         text
     }
 }
 
-/// Add messages to the transcript of a conversation. Sent again with the same ids, they are not written again.
+/// Append messages to the transcript of a conversation. Messages with known ids are not written again.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AppendRequest {
     /// The session; default this one.
     pub id: Option<SessionId>,
-    /// In the order they were said.
+    /// In order.
     #[schemars(length(max = 1000))]
     pub messages: Vec<Draft>,
 }
@@ -153,11 +153,11 @@ impl Request for AppendRequest {
         Ok(session::append(call.view(), &id, &self.messages)?)
     }
 
-    fn say(answer: &AppendReport, _: Time) -> String {
+    fn say(answer: &AppendReport, _: &Calendar) -> String {
         let AppendReport { added, present, tokens, .. } = answer;
         let mut text = format!("{added} added, about {tokens} tokens of context.");
         if *present > 0 {
-            let _ = write!(text, " {present} were there already.");
+            let _ = write!(text, " {present} were already there.");
         }
         for warning in &answer.warnings {
             let _ = write!(text, " Note: {}.", one_line(warning));
@@ -172,14 +172,13 @@ impl Request for AppendRequest {
     }
 }
 
-/// The messages of a transcript as a model should see them: what was compacted as its summary, old results of tools
-/// left out.
+/// Return the messages of a transcript as context for a model: compacted ones as a summary, without old tool results.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContextRequest {
     /// The session.
     pub id: SessionId,
-    /// How many tokens at most, the newest first; default what the window has room for.
+    /// The most tokens, newest messages first; default the room in the window.
     #[schemars(range(min = 1))]
     pub tokens: Option<usize>,
 }
@@ -202,7 +201,7 @@ impl Request for ContextRequest {
         Ok(context)
     }
 
-    fn say(answer: &Context, _: Time) -> String {
+    fn say(answer: &Context, _: &Calendar) -> String {
         let mut text = answer.memory.as_ref().map(|memory| format!("{memory}\n")).unwrap_or_default();
         if answer.cut {
             text.push_str("(Older messages did not fit.)\n");
@@ -226,7 +225,7 @@ impl Request for ContextRequest {
     }
 }
 
-/// Sum up all but the newest messages of a transcript.
+/// Summarise all except the newest messages of a transcript.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CompactRequest {
@@ -242,7 +241,7 @@ impl Request for CompactRequest {
         Ok(session::compact(call.view(), &self.id)?)
     }
 
-    fn say(answer: &CompactionReport, _: Time) -> String {
+    fn say(answer: &CompactionReport, _: &Calendar) -> String {
         say_compacted(answer)
     }
 }
@@ -259,13 +258,13 @@ fn say_compacted(compacted: &CompactionReport) -> String {
     text + "."
 }
 
-/// Ask whether what lasts should be stored now, before the conversation is compacted. True once in a cycle.
+/// Ask whether lasting knowledge should be stored now, before the conversation is compacted. True once per cycle.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlushRequest {
     /// The session; default this one.
     pub id: Option<SessionId>,
-    /// The tokens of the model's last call, its answer included, as far as the host knows them.
+    /// The tokens of the model's last call including its answer, if the host knows them.
     pub tokens: Option<usize>,
     /// The message that is about to be sent.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -283,7 +282,7 @@ impl Request for FlushRequest {
         Ok(session::check_flush(call.view(), &id, &count)?)
     }
 
-    fn say(answer: &Flush, _: Time) -> String {
+    fn say(answer: &Flush, _: &Calendar) -> String {
         match (&answer.prompt, &answer.note) {
             (Some(prompt), _) => prompt.clone(),
             (None, Some(note)) => format!("Not now: {note}."),
@@ -292,7 +291,7 @@ impl Request for FlushRequest {
     }
 }
 
-/// End a conversation: what was said since its last summary is summed up as one memory.
+/// End a conversation: the messages since its last summary are summarised as one memory.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EndRequest {
@@ -308,10 +307,10 @@ impl Request for EndRequest {
         Ok(session::end(call.view(), &self.id)?)
     }
 
-    fn say(answer: &EndReport, _: Time) -> String {
+    fn say(answer: &EndReport, _: &Calendar) -> String {
         match &answer.entry {
-            Some(entry) => format!("{} messages are summed up in {entry}.", answer.messages),
-            None => "The session is ended; there was nothing to sum up.".into(),
+            Some(entry) => format!("{} messages are summarised in {entry}.", answer.messages),
+            None => "The session is ended; there was nothing to summarise.".into(),
         }
     }
 }

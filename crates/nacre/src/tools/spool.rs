@@ -1,10 +1,9 @@
-//! The spool: what hooks hear of a conversation, put down at once and taken into the memory later.
+//! The spool: events of a conversation, written by hooks at once and imported into the memory later.
 //!
-//! An agent waits for its hooks, so a hook only writes a small file and is done: no lock, no database. Each thing
-//! heard is a file of its own, written aside and renamed, so that any number of processes may write at once and
-//! none is ever half there. Whoever opens the group next takes them in. A file goes once what it says is archived,
-//! and an exchange that is archived already is passed over there: to be stopped in between loses nothing and
-//! doubles nothing.
+//! An agent waits for its hooks, so a hook only writes a small file: no lock, no database. Each event is its own file,
+//! written under another name and renamed, so that any number of processes may write at once and no file is ever partial.
+//! The next process that opens the group imports them. A file is deleted after its content is archived, and an exchange
+//! that is already archived is skipped: if the import is killed midway, nothing is lost or stored twice.
 
 use std::collections::BTreeMap;
 use std::fs::{self, TryLockError};
@@ -28,22 +27,23 @@ use crate::tools::home::Home;
 /// The spool's name in the group's folder.
 const FOLDER: &str = "spool";
 /// How long a message waits for its answer before it is archived without one, in days.
-const PATIENCE: f64 = 1.0;
-/// How often and after what pause a process asks whether another is done: a second in all.
-const TRIES: usize = 200;
-const PAUSE: Duration = Duration::from_millis(5);
+const ANSWER_WAIT_DAYS: f64 = 1.0;
+/// How often a process checks whether another one is done: for a second in all.
+const MAX_LOCK_TRIES: usize = 200;
+/// The pause between two checks.
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
-/// One thing heard of a conversation.
+/// One event of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard {
     /// The conversation.
     pub session: SessionId,
-    /// When.
+    /// The time.
     pub at: Time,
-    /// Whether others read along; where it was not noted, nobody did.
+    /// The visibility of the session; private if it was not recorded.
     #[serde(default = "private")]
     pub visibility: Visibility,
-    /// What.
+    /// The event itself.
     pub what: What,
 }
 
@@ -51,15 +51,15 @@ fn private() -> Visibility {
     Visibility::Private
 }
 
-/// What can be heard.
+/// The kinds of events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// The person wrote this. Empty: it was not a person, and the answer is not about anything they said.
+    /// The person wrote this. If it is empty, a program wrote it, and the answer is about no message of the person.
     Message(String),
-    /// The agent answered this: to the message given here, else to the last one before.
+    /// The agent answered this: to the message given here, otherwise to the last one.
     Answer {
-        /// The message, where the client tells it with the answer.
+        /// The message, if the client sends it with the answer.
         message: Option<String>,
         /// The answer.
         text: String,
@@ -68,8 +68,8 @@ pub enum What {
     End,
 }
 
-/// Puts down what was heard. `order` grows with time, so that what was heard first is taken in first. `durable` waits
-/// until it would outlast a loss of power.
+/// Writes an event. `order` grows with time, so that events are imported in order. With `durable` it waits until the file
+/// would survive a power failure.
 pub fn put(home: &Home, group: &GroupName, order: u128, durable: bool, heard: &Heard) -> Result<()> {
     let folder = folder(&home.path().join("groups").join(group.as_str()));
     files::create_folder(&folder)?;
@@ -78,13 +78,13 @@ pub fn put(home: &Home, group: &GroupName, order: u128, durable: bool, heard: &H
     if durable { files::write_atomically(&file, &bytes) } else { files::write_without_sync(&file, &bytes) }
 }
 
-/// Tells whether something waits in the spool of a group. Costs a look at a folder.
+/// Tells whether the spool of a group has events. It only lists a folder.
 pub fn waits(home: &Home, group: &GroupName) -> bool {
     !spooled(&folder(&home.path().join("groups").join(group.as_str()))).is_empty()
 }
 
-/// Takes in what waits, and returns how many exchanges that were. One process does so at a time; where that one takes
-/// long, the rest is left to it.
+/// Imports all events, and returns the number of exchanges. One process imports at a time; if it takes long, the others leave
+/// the rest to it.
 pub fn take_in(group: &mut Group, now: Time) -> Result<usize> {
     let folder = folder(group.folder());
     if spooled(&folder).is_empty() {
@@ -95,7 +95,7 @@ pub fn take_in(group: &mut Group, now: Time) -> Result<usize> {
     let mut tries = 0;
     while let Err(held) = lock.try_lock() {
         match held {
-            TryLockError::WouldBlock if tries < TRIES => std::thread::sleep(PAUSE),
+            TryLockError::WouldBlock if tries < MAX_LOCK_TRIES => std::thread::sleep(LOCK_PAUSE),
             TryLockError::WouldBlock => return Ok(0),
             TryLockError::Error(source) => return Err(Error::Io { path: folder, source }),
         }
@@ -104,12 +104,12 @@ pub fn take_in(group: &mut Group, now: Time) -> Result<usize> {
     let mut taken = 0;
     for whole in pair(read(&folder)?, now) {
         if !whole.is_empty() {
-            // Where a part of it was shared, the message may be anybody's: it teaches nothing.
+            // If a part was shared, anybody may have written the message, so it teaches nothing.
             let (visibility, untrusted) = (whole.visibility, whole.mixed);
             let caller = Caller { visibility, untrusted, ..Caller::agent(whole.session.clone(), now) };
             match turn::archive(&mut group.enter(&caller)?, &whole.exchange) {
                 Ok(_) => taken += 1,
-                // It will not be taken tomorrow either.
+                // It would fail again tomorrow.
                 Err(error) if error.kind() == Kind::Invalid => {
                     whole.files.iter().for_each(|file| set_aside(file));
                     continue;
@@ -117,11 +117,11 @@ pub fn take_in(group: &mut Group, now: Time) -> Result<usize> {
                 Err(error) => return Err(error),
             }
         }
-        // Before its file goes, so that to be stopped here only does it again: nothing is summed up twice.
+        // Before its file is deleted: if the process is killed here, this is repeated, and nothing is summarised twice.
         if whole.ends {
             let caller = Caller { visibility: whole.visibility, ..Caller::agent(whole.session.clone(), now) };
             match session::end(&mut group.enter(&caller)?, &whole.session) {
-                // Of some there is no transcript of ours.
+                // Some sessions have no transcript of Nacre's.
                 Err(Error::NoTranscript { .. }) => {}
                 Err(error) if error.kind() != Kind::Invalid => return Err(error),
                 _ => {}
@@ -138,7 +138,7 @@ fn folder(group: &Path) -> PathBuf {
     group.join(FOLDER)
 }
 
-/// The files that wait, in the order in which they were heard.
+/// Returns the files of the spool, in the order of their events.
 fn spooled(folder: &Path) -> Vec<PathBuf> {
     let found = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<PathBuf> =
@@ -162,12 +162,12 @@ fn read(folder: &Path) -> Result<Vec<(PathBuf, Heard)>> {
     Ok(all)
 }
 
-/// Takes a file out of the way that can't be taken in. It is kept: a person may read it.
+/// Quarantines a file that can't be imported, so that a person can read it.
 fn set_aside(file: &Path) {
     let _ = fs::rename(file, file.with_extension("damaged"));
 }
 
-/// An exchange, and the files that it is made of.
+/// An exchange, and its files.
 struct Whole {
     session: SessionId,
     visibility: Visibility,
@@ -175,7 +175,7 @@ struct Whole {
     mixed: bool,
     exchange: Exchange,
     files: Vec<PathBuf>,
-    /// Whether the conversation is over with it.
+    /// Whether the conversation ends with it.
     ends: bool,
 }
 
@@ -185,7 +185,7 @@ impl Whole {
     }
 }
 
-/// Puts messages and answers together. A message whose answer may still come is left where it is.
+/// Pairs messages with answers. A message whose answer may still come stays in the spool.
 fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
     /// A message that waits for its answer.
     struct Asked {
@@ -199,7 +199,7 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
     let whole =
         |all: &mut Vec<Whole>, session: &SessionId, visibility, at, user: &str, agent: &str, files| {
             let clean = |text: &str| strip_injected(text).trim().to_owned();
-            // An agent that was asked to store what lasts and had nothing has said nothing.
+            // An agent that was asked to store memories and had none has said nothing.
             let agent = clean(agent);
             let agent = if agent == NO_REPLY { String::new() } else { agent };
             let exchange = Exchange { user: clean(user), agent, at };
@@ -208,7 +208,7 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
         };
     for (file, Heard { session, at, visibility, what }) in heard {
         let asked = waiting.remove(&session);
-        // What is private in part is private.
+        // An exchange with a private part is private.
         let both = match &asked {
             Some(asked) if asked.visibility == Visibility::Private => Visibility::Private,
             _ => visibility,
@@ -222,7 +222,7 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
                 waiting.insert(session, Asked { file, at, visibility, text });
             }
             (What::Answer { message: None, text }, Some(asked)) => {
-                // What was not said by a person is not learned, and neither is what came of it.
+                // Text that no person wrote teaches nothing, and neither does its answer.
                 let answer = if asked.text.is_empty() { "" } else { text.as_str() };
                 whole(&mut all, &session, both, asked.at, &asked.text, answer, vec![asked.file, file]);
             }
@@ -252,7 +252,7 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
         }
     }
     for (session, asked) in waiting {
-        if now.days_since(asked.at) > PATIENCE {
+        if now.days_since(asked.at) > ANSWER_WAIT_DAYS {
             whole(&mut all, &session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
         }
     }
@@ -263,7 +263,7 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
 mod tests {
     use super::*;
 
-    /// Each line: session, second, what. Expected: session, second, user, agent.
+    /// Each line: session, second, event. Expected: session, second, user, agent.
     fn check(heard: &[(&str, i64, What)], now: i64, expected: &[(&str, i64, &str, &str)]) {
         let at = |second: i64| Time::from_millis(second * 1_000);
         let heard = heard.iter().enumerate().map(|(n, (session, second, what))| {
@@ -307,20 +307,20 @@ mod tests {
         // The answer may still come; a day later it does not.
         check(&[("a", 1, message("hi"))], 5, &[]);
         check(&[("a", 1, message("hi"))], 100_000, &[("a", 1, "hi", "")]);
-        // Broken off, by another message and by the end.
+        // Interrupted by another message, and by the end.
         check(
             &[("a", 1, message("one")), ("a", 2, message("two")), ("a", 3, What::End)],
             5,
             &[("a", 1, "one", ""), ("a", 2, "two", "")],
         );
-        // A client that tells both; an answer that nobody asked for; one to a program.
+        // A client that sends both; an answer without a message; an answer to a program.
         let both = What::Answer { message: Some("hi".into()), text: "HI".into() };
         check(&[("a", 1, both.clone())], 5, &[("a", 1, "hi", "HI")]);
         check(&[("a", 1, message("hi")), ("a", 2, both)], 5, &[("a", 1, "hi", "HI")]);
         check(&[("a", 1, answer("HI"))], 5, &[("a", 1, "", "HI")]);
         check(&[("a", 1, message("")), ("a", 2, answer("HI"))], 5, &[]);
         check(&[("a", 1, What::End)], 5, &[]);
-        // An agent that has nothing to store has said nothing.
+        // An agent that had nothing to store has said nothing.
         check(&[("a", 1, message("hi")), ("a", 2, answer(" NO_REPLY\n"))], 5, &[("a", 1, "hi", "")]);
     }
 

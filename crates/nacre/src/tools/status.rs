@@ -1,4 +1,4 @@
-//! How much a group holds and how it stands.
+//! The status of a group: counts, sizes and the state of its index.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,9 +14,9 @@ use crate::records::entry::{self, Counts};
 use crate::records::{graph, workspace};
 use crate::store::Connection;
 
-/// How much a group holds and how it stands.
+/// The status of a group.
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "named after what they count")]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Status {
     pub group: GroupName,
     pub folder: PathBuf,
@@ -33,14 +33,13 @@ pub struct Status {
     pub items: i64,
     pub tasks: i64,
     pub passages: i64,
-    /// Whether the index has words of another version's analyser, or in another language.
+    /// Whether the index was built by another version's analyser, or for another language.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stale: bool,
-    /// How far built-in vectors have come that are made anew for the model of this version; absent where all
-    /// are there.
+    /// The progress of re-embedding for this version's built-in model; absent if it is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vectors: Option<ReembeddingProgress>,
-    /// How far the vectors of the provider have come; absent where the built-in ones are all.
+    /// The progress of the provider's embeddings; absent without a provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub embedded: Option<EmbeddingProgress>,
     pub audit_rows: i64,
@@ -48,22 +47,22 @@ pub struct Status {
     pub database_bytes: u64,
     pub schema: usize,
     pub sqlite: &'static str,
-    /// Databases that were damaged and moved out of the way.
+    /// Damaged databases that were quarantined.
     pub set_aside: Vec<PathBuf>,
-    /// Writes that wait for a person.
+    /// Proposals that wait for a person.
     pub pending: i64,
-    /// The last sessions that were shown details of the infrastructure (W10).
+    /// The last sessions that were shown details of the infrastructure.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub infrastructure_seen: Vec<String>,
 }
 
 /// How many documents are indexed.
 #[derive(Clone, Copy, Debug, Serialize)]
-#[expect(missing_docs, reason = "named after what they count")]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Documents {
     pub indexed: i64,
     pub chunks: i64,
-    /// Files that are there and can't be indexed; `nacre index` says why.
+    /// Files that can't be indexed; `nacre index` says why.
     pub skipped: i64,
 }
 
@@ -77,7 +76,7 @@ fn count(db: &Connection, table: &str) -> Result<i64> {
     db.one(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0))
 }
 
-/// Returns how much there is and how it stands.
+/// Returns the status of a group.
 pub fn status(view: &View<'_>) -> Result<Status> {
     let database_bytes = view.bytes()?;
     view.read_all(|db| {
@@ -116,8 +115,7 @@ pub fn status(view: &View<'_>) -> Result<Status> {
     })
 }
 
-/// The databases that were moved out of the way. One of which only the log is left is named as if it were
-/// there.
+/// Returns the quarantined databases, including those of which only the log is left.
 fn set_aside(view: &View<'_>) -> Vec<PathBuf> {
     let files = fs::read_dir(view.folder()).into_iter().flatten().flatten().map(|found| found.path());
     let mut aside: Vec<PathBuf> = files

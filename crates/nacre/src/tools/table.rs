@@ -11,8 +11,8 @@ use super::graph::{
 use super::handover::HandoverRequest;
 use super::lesson::LessonRequest;
 use super::memory::{
-    BriefRequest, CollectionsRequest, DeleteRequest, DemoteRequest, GetRequest, QueryRequest,
-    ReinforceRequest, SearchRequest, StoreRequest, UnarchiveRequest, UpdateRequest,
+    BriefRequest, CollectionsRequest, DeleteRequest, DemoteRequest, FeedbackRequest, GetRequest,
+    QueryRequest, ReinforceRequest, SearchRequest, StoreRequest, UnarchiveRequest, UpdateRequest,
 };
 use super::people::{AuditRequest, FileRequest, FilesRequest, HealthRequest, PictureRequest, SaveRequest};
 use super::perform::tool_for;
@@ -23,8 +23,8 @@ use super::session::{
 };
 use super::tool::{Access, Tool, for_people};
 
-/// Every tool there is; a profile offers some of them.
-pub static TOOLS: [Tool; 48] = [
+/// Every tool. A profile offers some of them.
+pub static TOOLS: [Tool; 49] = [
     tool_for::<StoreRequest>(Access::Write, true),
     tool_for::<SearchRequest>(Access::Read, true),
     tool_for::<QueryRequest>(Access::Read, true),
@@ -32,6 +32,7 @@ pub static TOOLS: [Tool; 48] = [
     tool_for::<BootRequest>(Access::Read, true),
     tool_for::<GetRequest>(Access::Read, true),
     tool_for::<UpdateRequest>(Access::Write, true),
+    tool_for::<FeedbackRequest>(Access::Write, false),
     tool_for::<ReinforceRequest>(Access::Write, false),
     tool_for::<DemoteRequest>(Access::Write, false),
     tool_for::<UnarchiveRequest>(Access::Write, true),
@@ -75,7 +76,7 @@ pub static TOOLS: [Tool; 48] = [
     for_people(tool_for::<HealthRequest>(Access::Read, true)),
 ];
 
-/// Returns the tool of that name, ours or one of a compatibility API.
+/// Returns the tool with this name, including those of compatibility APIs.
 pub fn tool(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().chain(&COMPAT_TOOLS).find(|tool| tool.name == name)
 }

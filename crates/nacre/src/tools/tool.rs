@@ -1,4 +1,4 @@
-//! A tool: a request type whose doc comments are its schema, and a function that runs it.
+//! A tool: a request type whose doc comments become its schema, and the function that runs it.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -9,32 +9,33 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::call::{Call, Ran, Way};
+use super::schema;
 use crate::base::settings::DefaultType;
-use crate::base::{Result, Settings, Time};
+use crate::base::{Calendar, Result, Settings};
 use crate::group::View;
 
 /// The argument that names another group.
 pub(super) const GROUP: &str = "group";
 
-/// What a tool does to the group.
+/// How a tool accesses the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Neither reads nor writes.
     Nothing,
     /// Only reads.
     Read,
-    /// Adds, or changes what can be seen again in the history.
+    /// Adds, or changes in a way that the history can undo.
     Write,
-    /// Takes away for good.
+    /// Deletes permanently.
     Destroy,
 }
 
-/// What comes back: data for programs, and a compact text of the same for a model.
+/// The answer to a call: data for programs, and the same as a compact text for a model.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The answer, in the shape of the tool's output schema.
     pub data: Value,
-    /// The answer in few words.
+    /// The answer as a compact text.
     pub text: String,
     /// The proposal that waits for a person to decide about the call.
     pub proposal: Option<i64>,
@@ -44,39 +45,49 @@ pub struct Answer {
 pub struct Tool {
     /// Its name for agents.
     pub name: &'static str,
-    /// What it does to the group.
+    /// How it accesses the group.
     pub access: Access,
     /// Whether calling it twice is the same as calling it once.
     pub idempotent: bool,
-    /// Whether it is for people alone: agents are refused, whatever is offered to them.
+    /// Whether only people may call it. Agents are refused even if it is offered.
     pub people: bool,
     /// The compatibility API that it belongs to. It is offered if that API is enabled.
     pub compat: Option<&'static str>,
     /// Whether it can read in another group.
     pub(super) across: bool,
-    /// Whether it needs to see everything, so that shared sessions are refused.
+    /// Whether it needs to see the whole group, so that shared sessions are refused.
     pub(super) whole: bool,
-    /// Whether it asks the write policy itself: only it knows which file is meant.
+    /// Whether it asks the write policy itself, because only it knows which file is meant.
     pub(super) decides: bool,
     /// Whether it takes the type of an entry, which the settings may require.
     pub(super) typed: bool,
+    /// Arguments that it accepts but that agents are not told about.
+    pub(super) advanced: &'static [&'static str],
+    /// The tool that does its work now. Where that one is offered, this one still answers calls.
+    pub(super) replaced_by: Option<&'static str>,
     pub(super) input: fn() -> Value,
     pub(super) output: fn() -> Value,
+    pub(super) lean_output: fn() -> Value,
     /// Calls it with arguments that fit its schema.
     pub(super) call: fn(&mut View<'_>, &'static Tool, Value, Way<'_>) -> Result<Answer>,
     pub(super) made: OnceLock<Value>,
 }
 
 impl Tool {
-    /// Tells whether agents are offered it.
+    /// Tells whether it is listed for agents.
     pub fn is_offered(&self, settings: &Settings) -> bool {
         match self.compat {
             Some(api) => settings.tools.compat.iter().any(|enabled| enabled == api),
-            None => settings.tools.offer.iter().any(|name| name == self.name),
+            None => offers(settings, self.name),
         }
     }
 
-    /// Returns what it does, in the words of its schema.
+    /// Tells whether agents may call it: it is offered, or the tool that replaced it is.
+    pub fn is_callable(&self, settings: &Settings) -> bool {
+        self.is_offered(settings) || self.replaced_by.is_some_and(|newer| offers(settings, newer))
+    }
+
+    /// Returns its description, from the doc comment of its request.
     pub fn description(&self) -> &str {
         self.made.get_or_init(self.input)["description"].as_str().unwrap_or_default()
     }
@@ -86,16 +97,33 @@ impl Tool {
         self.schema(settings).into_owned()
     }
 
-    /// The same where it is only looked at, as every call does.
+    /// Returns the schema of its arguments as agents see it: without the advanced arguments, which it still accepts.
+    pub fn listed_schema(&self, settings: &Settings) -> Value {
+        let mut schema = self.input_schema(settings);
+        if let Some(properties) = schema["properties"].as_object_mut() {
+            properties.retain(|name, _| !self.advanced.contains(&name.as_str()));
+        }
+        schema
+    }
+
+    /// Returns the schema of its arguments without a copy where possible, because every call needs it.
     pub(super) fn schema(&self, settings: &Settings) -> Cow<'_, Value> {
         let made = self.made.get_or_init(self.input);
         self.adapted(made, settings).map_or(Cow::Borrowed(made), Cow::Owned)
     }
 
-    /// Returns the schema of its answer. That of a write may say instead that it waits (`proposal`, `status`, `note`), so
-    /// that none of its fields has to be there.
+    /// Returns the schema of its answer. A write may answer that it waits instead (`proposal`, `status`, `note`), so none of
+    /// its fields is required.
     pub fn output_schema(&self) -> Value {
-        let mut schema = (self.output)();
+        self.published((self.output)())
+    }
+
+    /// Returns the schema of its answer in the lean form.
+    pub fn lean_output_schema(&self) -> Value {
+        self.published((self.lean_output)())
+    }
+
+    fn published(&self, mut schema: Value) -> Value {
         if matches!(self.access, Access::Write | Access::Destroy)
             && let Some(fields) = schema.as_object_mut()
         {
@@ -104,12 +132,12 @@ impl Tool {
         schema
     }
 
-    /// Returns what the settings make of its schema, where that is something else: an argument that names another group, a
-    /// type that has to be given.
+    /// Returns its schema under these settings if they change it: an argument that names another group, or a type that is
+    /// required.
     fn adapted(&self, schema: &Value, settings: &Settings) -> Option<Value> {
         if self.across && !settings.access.admin_group.is_empty() {
             let mut schema = schema.clone();
-            let about = format!("Ask group {} instead.", settings.access.admin_group);
+            let about = format!("Read in group {} instead.", settings.access.admin_group);
             schema["properties"][GROUP] = json!({ "type": "string", "maxLength": 64, "description": about });
             return Some(schema);
         }
@@ -122,8 +150,8 @@ impl Tool {
     }
 }
 
-/// What makes a type the request of a tool. The constants are columns of the table of tools. A field that need not be
-/// given is an `Option`; `null` is the same as not given.
+/// The request of a tool. The constants are columns of the table of tools. An optional field is an `Option`; `null` counts as
+/// not given.
 pub trait Request: Clone + Serialize + DeserializeOwned + JsonSchema {
     /// The answer.
     type Answer: Serialize + JsonSchema;
@@ -131,13 +159,19 @@ pub trait Request: Clone + Serialize + DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     /// Whether it can read in another group.
     const ACROSS: bool = false;
-    /// Whether it needs to see everything.
+    /// Whether it needs to see the whole group.
     const WHOLE: bool = false;
     /// Whether it asks the write policy itself.
     const DECIDES: bool = false;
     /// Whether it takes the type of an entry.
     const TYPED: bool = false;
-    /// Tells whether it changes how agents are to behave: a behavioural entry stored, or one changed or deleted.
+    /// Arguments that it accepts but that agents are not told about.
+    const ADVANCED: &'static [&'static str] = &[];
+    /// The tool that does its work now.
+    const REPLACED_BY: Option<&'static str> = None;
+    /// Returns the schema of the answer in the lean form.
+    const LEAN_OUTPUT: fn() -> Value = schema::output::<Self::Answer>;
+    /// Tells whether it changes how agents behave: it stores, changes or deletes a behavioral entry.
     #[doc(hidden)]
     fn steers(&self, _: &View<'_>) -> Result<bool> {
         Ok(false)
@@ -147,19 +181,29 @@ pub trait Request: Clone + Serialize + DeserializeOwned + JsonSchema {
     fn loses(&self, _: &View<'_>) -> Result<Option<String>> {
         Ok(None)
     }
-    /// Does what is asked for.
+    /// Runs the call.
     #[doc(hidden)]
     fn run(self, call: &mut Call<'_>) -> Ran<Self::Answer>;
-    /// Returns the proposal that waits because of an answer, where the tool asks the write policy itself.
+    /// Returns the proposal that an answer names, if the tool asks the write policy itself.
     #[doc(hidden)]
     fn proposal(_: &Self::Answer) -> Option<i64> {
         None
     }
-    /// Says the answer in few words, for a model.
+    /// Returns the answer in the lean form, for a model; `None`: the whole answer is lean enough.
     #[doc(hidden)]
-    fn say(answer: &Self::Answer, now: Time) -> String;
+    fn lean(_: &Self::Answer, _: &Calendar, _explain: bool) -> Option<serde_json::Result<Value>> {
+        None
+    }
+    /// Returns the answer as a compact text, for a model.
+    #[doc(hidden)]
+    fn say(answer: &Self::Answer, calendar: &Calendar) -> String;
 }
 
+fn offers(settings: &Settings, tool: &str) -> bool {
+    settings.tools.offer.iter().any(|name| name == tool)
+}
+
+/// Restricts a tool to people.
 pub(super) const fn for_people(mut tool: Tool) -> Tool {
     tool.people = true;
     tool

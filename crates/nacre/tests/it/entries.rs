@@ -389,7 +389,8 @@ fn e13_our_own_text_is_not_learned_again() {
         brief.clone(),
         listing,
         "- [fact] Luna is a dog (3d ago)".into(),
-        brief.replace("<!-- nacre:memory -->", ""),
+        brief.lines().skip(1).collect::<Vec<_>>().join("\n"),
+        "- Luna is a dog (fact, 12 Jan, id:4)".into(),
     ] {
         assert_eq!(place.refused("memory_store", json!({ "content": text })), "injected", "{text}");
     }
@@ -415,7 +416,7 @@ fn e13_a_store_lost_the_words_around_our_own() {
     }
     // What is kept can't close the frame of a brief.
     let brief = place.call("memory_brief", json!({})).text;
-    assert_eq!(brief.matches("<!-- /nacre:memory -->").count(), 1, "{brief}");
+    assert_eq!(brief.matches("</memory>").count(), 1, "{brief}");
     assert_eq!(nacre::strip_injected(&brief), "");
 }
 

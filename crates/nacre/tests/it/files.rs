@@ -64,7 +64,7 @@ fn w9_much_is_cut_with_a_mark_and_secrets_are_masked_in_any_range() {
     assert_eq!(shown["lines"], json!([1, 200]));
     let text = shown["text"].as_str().unwrap();
     assert!(
-        text.ends_with("[… cut: 10000 more characters; ask for later lines with `from`]\n"),
+        text.ends_with("[… cut: 10000 more characters; read later lines with `from`]\n"),
         "{}",
         &text[19_900..]
     );

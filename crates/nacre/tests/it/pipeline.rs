@@ -23,7 +23,7 @@ fn a2_arguments_are_checked_against_what_is_published() {
         (
             "memory_store",
             json!({ "content": "x", "type": "wish" }),
-            "`type` of `memory_store` is `wish`, none of preference, fact, instruction, context, correction",
+            "`type` of `memory_store` is `wish`, not one of preference, fact, instruction, context, correction",
         ),
         ("memory_store", json!({ "content": "x", "tag": "y" }), "`tag` of `memory_store` is not an argument"),
         (
@@ -46,7 +46,7 @@ fn a2_arguments_are_checked_against_what_is_published() {
         (
             "memory_search",
             json!({ "scope": ["everything"] }),
-            "`scope` of `memory_search` has an item that is `everything`, none of entries, memory, sessions, sources, graph, items",
+            "`scope` of `memory_search` has an item that is `everything`, not one of entries, memory, sessions, sources, graph, items",
         ),
         (
             "memory_search",
@@ -88,10 +88,12 @@ fn a1_a_skill_touches_nothing() {
             let word = required["properties"][field]["enum"].get(0).cloned();
             let list = required["properties"][field]["type"] == "array";
             let number = required["properties"][field]["type"] == "integer";
+            let boolean = required["properties"][field]["type"] == "boolean";
             arguments[field] = match word {
                 Some(word) => word,
                 None if list => json!([]),
                 None if number => json!(1),
+                None if boolean => json!(true),
                 None => "1".into(),
             };
         }
@@ -200,7 +202,7 @@ fn a4_credentials_leave_through_no_answer_and_can_not_be_searched() {
         "memory_store",
         json!({ "content": format!("The deploy token is {secret}"), "tags": [secret] }),
     );
-    assert!(stored.text.contains("seems to hold a credential"));
+    assert!(stored.text.contains("seems to contain a credential"));
     for (tool, arguments) in [
         ("memory_get", json!({ "id": 1 })),
         ("memory_search", json!({ "query": "deploy" })),

@@ -73,7 +73,7 @@ proptest! {
                 let entry = place.call("memory_get", json!({ "id": stored.data["id"] })).data;
                 prop_assert_eq!(entry["content"].as_str().unwrap(), content.trim());
                 let brief = place.call("memory_brief", json!({})).text;
-                prop_assert_eq!(brief.lines().filter(|line| line.starts_with("- [")).count(), 1, "{}", brief);
+                prop_assert_eq!(brief.lines().filter(|line| line.starts_with("- ")).count(), 1, "{}", brief);
                 place.check();
             }
             Err(error) => prop_assert!(matches!(error.code(), "bad_argument" | "empty_content"), "{}", error),

@@ -18,6 +18,7 @@ fn least(schema: &Value) -> Value {
             Some(words) => words[0].clone(),
             None if property["type"] == "array" => json!([]),
             None if property["type"] == "integer" => json!(1),
+            None if property["type"] == "boolean" => json!(true),
             None => "1".into(),
         }
     };
@@ -63,6 +64,7 @@ fn across(place: &mut Place, role: Role, tool: &str, arguments: Value) -> Result
         &mut place.group.enter(&as_role(role)).unwrap(),
         nacre::call::known(tool).unwrap(),
         arguments,
+        nacre::Form::Whole,
     );
     answer.map(|answer| answer.text).map_err(|error| error.code())
 }

@@ -330,6 +330,7 @@ fn seed_002_agents_stay_within_their_scope() {
             &mut place.group.enter(&role(who)).unwrap(),
             nacre::call::known(tool).unwrap(),
             arguments,
+            nacre::Form::Whole,
         );
         answer.map(|answer| answer.text).map_err(|error| error.code())
     };

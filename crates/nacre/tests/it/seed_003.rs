@@ -92,11 +92,11 @@ fn seed_003_layer_1_is_always_loaded() {
     }
     let start = boot(&mut place, Visibility::Private, json!({}));
     assert!(start["chars"].as_u64().unwrap() <= 150_000);
-    // One that is missing leaves a mark and no crash.
+    // A missing file is named in the data, leaves nothing for the model, and stops nothing.
     std::fs::remove_file(place.group.folder().join("IDENTITY.md")).unwrap();
     let start = boot(&mut place, Visibility::Private, json!({}));
     assert_eq!(part(&start, "IDENTITY.md")["missing"], true);
-    assert!(start["markdown"].as_str().unwrap().contains("IDENTITY.md"));
+    assert!(!start["markdown"].as_str().unwrap().contains("IDENTITY.md"));
 }
 
 /// Layer 2: MEMORY.md is private, pruned, the target of what matters, and never fades.

@@ -114,7 +114,7 @@ fn seed_004_words_are_all_there_is() {
     assert_eq!((&hits[0]["why"][0]["lane"], &hits[0]["why"][0]["words"]), (&json!("bm25"), &json!(["car"])));
     assert_eq!(hits[0]["why"].as_array().unwrap().len(), 1, "{hits:?}");
     // The words to search with are the agent's to find, and so is when to stop.
-    for words in ["a synonym or two", "try other words once or twice, then go on without"] {
+    for words in ["a synonym or two", "try other words once or twice, then go on"] {
         assert!(SKILL.contains(words), "{words}");
     }
 }

@@ -11,7 +11,7 @@ fn seeds_together_balanced_honours_both() {
     place.store("no type needed");
     place.call("memory_reinforce", json!({ "id": 1 }));
     place.call("memory_store", json!({ "content": "typed all the same", "type": "instruction" }));
-    assert!(place.call("memory_brief", json!({})).text.contains("### How to work"));
+    assert!(place.call("memory_brief", json!({})).text.contains("Preferences and instructions;"));
     let limits = &place.group.settings().limits;
     assert_eq!((limits.store, limits.supersede, limits.delete, limits.untrusted.store), (100, 20, 10, 20));
     place.call("memory_delete", json!({ "id": 1 }));

@@ -59,13 +59,13 @@ fn wrong_settings_are_refused_with_a_way_out() {
         ("[search]\nlimit = 0", "setting `search.limit` in the settings is not between 1 and 100", ""),
         (
             "[tools]\noffer = [\"memory_stor\"]",
-            "names `memory_stor`, which is no tool (did you mean `memory_store`?)",
+            "names `memory_stor`, which is not a tool (did you mean `memory_store`?)",
             "",
         ),
         (
             "profile = \"gate\"",
             "there is no profile `gate`",
-            "`balanced`, `carapace`, `gated`, `brain`, `nanoclaw`, `koshi`",
+            "`default` (balanced), `minimal` (carapace), `strict` (gated)",
         ),
         ("[brief\n", "nacre.toml is not valid TOML: line 1", ""),
         (

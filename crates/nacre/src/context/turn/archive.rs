@@ -1,4 +1,4 @@
-//! An exchange archived: kept for continuity across sessions, learned from, and followed by topics and stability.
+//! Archives an exchange: for continuity across sessions, for lessons, and for the signals of topics and stability.
 
 use serde::Serialize;
 
@@ -8,18 +8,18 @@ use crate::group::View;
 use crate::records::session::exchange::{self, Exchange, Row};
 use crate::store::audit;
 
-/// What became of an exchange.
+/// How an exchange was archived.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Archived {
-    /// Its id; empty where there was nothing to keep.
+    /// Its id; empty if there was nothing to archive.
     pub id: String,
-    /// Whether it is new here.
+    /// Whether it is new.
     pub added: bool,
-    /// What was learned from it.
+    /// The lessons learned from it.
     pub lessons: Vec<String>,
 }
 
-/// Archives an exchange: its row and passage, what it teaches, and how the conversation stands after it.
+/// Archives an exchange: its row and passage, its lessons, and the state of the conversation after it.
 pub(super) fn archive(view: &mut View<'_>, said: &Exchange) -> Result<Archived> {
     let caller = view.caller();
     let settings = view.settings().turn.clone();
@@ -35,11 +35,11 @@ pub(super) fn archive(view: &mut View<'_>, said: &Exchange) -> Result<Archived> 
     let searchable = !exchange::is_noise(&user, &agent);
     let (session_id, private) = (session.to_owned(), caller.visibility.is_private());
     let row = Row { id: id.clone(), session: session_id, user, agent, at: said.at, searchable, private };
-    // Looked up before the write, so that nobody waits for it.
+    // Looked up before the write, so that other writers do not wait for it.
     let principles = stability::principles(view, caller.visibility);
     let doubts = stability::doubts(view, &row)?;
     let learns = settings.contributors.iter().any(|name| name == "lessons");
-    // Anybody may speak in a shared session, and a lesson is told in the private ones too.
+    // Anybody may speak in a shared session, and lessons are injected into private ones too.
     let teaches = learns && private && !caller.untrusted;
     let drafts = if teaches { lesson::taught(&row.user) } else { Vec::new() };
     let language = view.settings().search.language();

@@ -1,10 +1,9 @@
-//! Lessons (T5): what the user corrected, kept with what had been asked, and told again where it applies.
+//! Lessons: corrections of the user, stored with the request they were about, and injected again where they apply.
 //!
-//! A lesson is learned from a sentence that tells the agent how to behave. Ordinary talk has the same words
-//! ("don't worry", "you should see this film", "no problem"), so a sentence counts only in a form that
-//! addresses the agent, and teaches only where the whole message is the person's own (`speech`). What a lesson
-//! is worth is known by its outcomes: whether the user had to say it again after it was put in. Whether the
-//! conversation was calmer afterwards says nothing: it always is.
+//! A lesson is learned from a sentence that tells the agent how to behave. Ordinary talk has the same words ("don't worry",
+//! "you should see this film", "no problem"), so a sentence counts only in a form that addresses the agent, and only if the
+//! whole message is the person's own (`speech`). The outcome shows how well a lesson works: whether the user had to repeat
+//! it after it was injected. A calmer conversation afterwards is no evidence, because conversations always calm down.
 
 use crate::base::text::cut;
 use crate::store::Connection;
@@ -14,9 +13,9 @@ use super::relevance::{About, is_request};
 use super::state::State;
 use super::{Offer, Turning, said, speech};
 use crate::base::caller::Caller;
-use crate::base::frame::{is_injected, one_line};
+use crate::base::frame::{self, is_injected, one_line};
 use crate::base::words::{self, List};
-use crate::base::{Error, Result, Time};
+use crate::base::{Calendar, Error, Result, Time};
 use crate::group::View;
 use crate::index::{self, analyse};
 use crate::records::lesson::{
@@ -25,22 +24,23 @@ use crate::records::lesson::{
 use crate::records::session::exchange;
 use crate::store::audit;
 
-/// How many lessons are kept, and how many a turn gets at most.
-const MOST: usize = 200;
-const LINES: usize = 2;
+/// How many lessons are stored.
+const MAX_LESSONS: usize = 200;
+/// How many lessons a turn gets at most.
+const MAX_LINES: usize = 2;
 /// A longer name of a session is not shown with its lessons.
 const MAX_SESSION_CHARS: usize = 40;
-/// From which likeness on what the user says now is what a lesson says: it was broken.
-const SAID_AGAIN: f64 = 0.34;
-/// What a new lesson counts at least: it is worth most on the day it was learned.
-const FLOOR: f64 = 0.6;
-/// How much of a message a lesson must cover with which it shares one word only.
-const COVERED: f64 = 0.7;
-/// When a lesson may become a principle: its age, how often it was put in, and how well that worked.
+/// The likeness from which a message repeats a lesson, so that the lesson was not followed.
+const REPEATED_LIKENESS: f64 = 0.34;
+/// The smallest factor of a lesson's effectiveness, so that a new lesson counts.
+const MIN_EFFECTIVENESS: f64 = 0.6;
+/// The share of a message that a lesson must cover if they have only one word in common.
+const MIN_COVERED: f64 = 0.7;
+/// When a lesson may become a principle: its age, how often it was injected, and how effective it was.
 const RIPE_DAYS: i64 = 30;
 const RIPE_INJECTED: i64 = 5;
 const RIPE_EFFECTIVENESS: f64 = 0.8;
-/// A lesson that was put in this often and hardly ever kept is not put in any more.
+/// A lesson that was injected this often and hardly ever followed is no longer injected.
 const SPENT_INJECTED: i64 = 10;
 const SPENT_EFFECTIVENESS: f64 = 0.2;
 
@@ -53,25 +53,24 @@ pub struct Proposal {
     pub path: &'static str,
     /// The line it would add.
     pub line: String,
-    /// What speaks for it.
+    /// The evidence for it.
     pub because: String,
 }
 
 impl Lesson {
-    /// What it counts when it is matched. Never nothing, from the first day.
+    /// Returns the factor of its score.
     fn counts(&self) -> f64 {
-        FLOOR.max(self.effectiveness())
+        MIN_EFFECTIVENESS.max(self.effectiveness())
     }
 
-    /// The line that a turn gets. It says where the lesson comes from, in a form that `frame::is_ours` recognises.
-    fn line(&self, now: Time) -> String {
-        let (text, age) = (one_line(&self.text), now.whole_days_since(self.learned_at));
-        // Clients choose the names of sessions: one that could be read as more than a name is left out.
+    /// Returns its line in a block, with the session that taught it.
+    fn line(&self, calendar: &Calendar) -> String {
+        // Clients choose the names of sessions. A name that could be read as more than a name is left out.
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
         let session = Some(self.session.as_str())
             .filter(|name| (1..=MAX_SESSION_CHARS).contains(&name.len()) && name.chars().all(plain));
-        let session = session.map(|name| format!("session {name}, ")).unwrap_or_default();
-        format!("- [lesson] {text} ({session}{age}d ago)")
+        let session = session.map(|name| format!(", session {name}")).unwrap_or_default();
+        frame::line(&self.text, &format!("lesson{session}"), &calendar.date(self.learned_at), None)
     }
 
     fn is_spent(&self) -> bool {
@@ -87,7 +86,7 @@ impl Lesson {
             path: "SOUL.md",
             line: format!("- **Lesson {}**: {}", self.number, one_line(&self.text)),
             because: format!(
-                "learned {days} days ago, put in {} times, kept {} times, broken {} times",
+                "learned {days} days ago, injected {} times, followed {} times, broken {} times",
                 self.injected, self.kept, self.broken
             ),
         })
@@ -99,42 +98,42 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
         return Ok(Vec::new());
     }
     let lessons = turning.view.read(rows::all)?;
-    let now = turning.caller.now;
+    let calendar = turning.caller.calendar();
     let about = About { behavioral: true, ..About::default() };
     let mut offers = Vec::new();
-    // What a shared session taught stays with shared sessions: anybody may have said it.
+    // Lessons of shared sessions stay with shared sessions, because anybody may have taught them.
     let here = turning.caller.visibility.is_private();
     for lesson in lessons.into_iter().filter(|lesson| lesson.private == here && !lesson.is_spent()) {
-        // What was asked then is what is asked now, or the lesson names it.
+        // A lesson applies if the request is the same as then, or if the lesson itself names it.
         let texts = [lesson.text.clone(), format!("{} {}", lesson.asked, lesson.text)];
         let weighed = texts.map(|text| turning.message.weigh(&text, about, &mut turning.known));
         let best = weighed.into_iter().max_by(|a, b| a.score.total_cmp(&b.score)).expect("two texts");
         let source = source(lesson.number);
         turning.consider("lessons", &source, &lesson.text, &best);
         let score = best.score * lesson.counts();
-        // One word is too little: `summarise this` is not `summarise the incident`.
-        let applies = best.shared.len() > 1 || best.covered >= COVERED;
-        if applies && best.score >= turning.least && score >= turning.least * FLOOR {
-            let text = lesson.line(now);
+        // One common word is too little: `summarise this` is not `summarise the incident`.
+        let applies = best.shared.len() > 1 || best.covered >= MIN_COVERED;
+        if applies && best.score >= turning.least && score >= turning.least * MIN_EFFECTIVENESS {
+            let text = lesson.line(&calendar);
             let reason = match lesson.recurred {
-                0 => format!("the user said so when they asked the like; {:.2}", best.score),
+                0 => format!("the user said so about a similar request; {:.2}", best.score),
                 times => format!("the user has said so {} times; {:.2}", times + 1, best.score),
             };
             offers.push((score, Offer { text, reason, source }));
         }
     }
     offers.sort_by(|a, b| b.0.total_cmp(&a.0));
-    Ok(offers.into_iter().take(LINES).map(|(_, offer)| offer).collect())
+    Ok(offers.into_iter().take(MAX_LINES).map(|(_, offer)| offer).collect())
 }
 
-/// A lesson to be.
+/// A lesson before it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Draft {
     pub(crate) text: String,
     pub(crate) weight: f64,
 }
 
-/// Finds the lessons of a message. Only what the person typed as a correction teaches: see `speech`.
+/// Finds the lessons of a message. Only a correction that the person typed teaches; see `speech`.
 pub(super) fn taught(user: &str) -> Vec<Draft> {
     let mut wrong = false;
     let opening = speech::opening(user, |sentence| {
@@ -147,7 +146,7 @@ pub(super) fn taught(user: &str) -> Vec<Draft> {
     detect(&opening.join("\n"))
 }
 
-/// Finds the sentences of a text that tell the agent how to behave, whoever wrote them. Questions do not.
+/// Finds the sentences of a text that tell the agent how to behave, regardless of the author. Questions do not count.
 pub(crate) fn detect(user: &str) -> Vec<Draft> {
     let prose = said::prose(user);
     let sentences: Vec<&str> = said::sentences(&prose);
@@ -163,7 +162,7 @@ pub(crate) fn detect(user: &str) -> Vec<Draft> {
             reaction = reaction.or(Some(sentence));
         }
     }
-    // "That's too long." alone is a lesson; before "keep it to five points" it is why.
+    // "That's too long." alone is a lesson; before "keep it to five points" it is the reason.
     if drafts.is_empty()
         && let Some(sentence) = reaction
     {
@@ -173,7 +172,7 @@ pub(crate) fn detect(user: &str) -> Vec<Draft> {
     drafts
 }
 
-/// Tells whether a message corrects what was answered before.
+/// Tells whether a message corrects the previous answer.
 pub(super) fn corrects(user: &str) -> bool {
     !detect(user).is_empty() || corrections(&said::prose(user)) > 0
 }
@@ -186,13 +185,13 @@ static ORDINARY_SHOULD: List = words::LESSONS.list("after should");
 static ABOUT_ANSWERS: List = words::LESSONS.list("about answers");
 static OTHERS: List = words::LESSONS.list("others");
 
-/// Tells whether a sentence tells the agent how to behave, and how plainly.
+/// Returns how clearly a sentence tells the agent how to behave; `None`: it does not.
 fn directive(words: &[String], corrects: bool) -> Option<f64> {
     let start = words.iter().position(|word| !LEADING.has(word))?;
     let polite = words[..start].iter().any(|word| word == "please");
     let words = &words[start..];
     let at = |place: usize| words.get(place).map_or("", String::as_str);
-    // Two words are a reaction.
+    // Two words are only a reaction.
     if words.len() < 3 {
         return None;
     }
@@ -213,7 +212,7 @@ fn directive(words: &[String], corrects: bool) -> Option<f64> {
         if said::says(&words[..length.min(words.len())], phrase) && !OTHERS.has(at(length)) {
             return Some(0.8);
         }
-        // Behind what it is about: "keep it short from now on".
+        // At the end of the sentence: "keep it short from now on".
         if length < words.len() && said::says(&words[words.len() - length..], phrase) && !OTHERS.has(first) {
             return Some(0.8);
         }
@@ -248,7 +247,7 @@ pub(crate) fn is_correction(words: &[String]) -> bool {
     WRONG.iter().any(|phrase| said::says(words, phrase))
 }
 
-/// How many sentences say that something was wrong.
+/// Returns how many sentences say that something was wrong.
 pub(super) fn corrections(prose: &str) -> usize {
     said::sentences(prose).iter().filter(|sentence| is_correction(&said::words(sentence))).count()
 }
@@ -260,7 +259,7 @@ fn is_too(words: &[String]) -> bool {
     too && words.len() <= 10 && words.iter().any(|word| OF.has(word))
 }
 
-/// The sentence without what leads into it.
+/// Returns the sentence without its introductory words.
 fn tidy(sentence: &str) -> String {
     let mut rest = sentence.trim();
     loop {
@@ -274,7 +273,7 @@ fn tidy(sentence: &str) -> String {
     chars.next().map(|first| first.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default()
 }
 
-/// Learns; what was learned before only counts once more. Returns the texts that are new.
+/// Stores lessons; a known lesson is counted once more. Returns the texts that are new.
 pub(super) fn learn(
     db: &Connection,
     drafts: &[Draft],
@@ -292,7 +291,7 @@ pub(super) fn learn(
         let folded = exchange::hash(&[&analyse::fold(&draft.text)]);
         let sql = "INSERT INTO lessons (text, folded, asked, weight, learned_at, session, private) VALUES ($1, $2, $3, $4, $5, $6, $7)
             ON CONFLICT DO NOTHING";
-        // What was only told before says nothing about when the lesson applies.
+        // A statement before the correction says nothing about when the lesson applies.
         let asked = said::prose(asked);
         let asked = if is_request(&asked) || asked.ends_with('?') {
             cut(&asked, MAX_LESSON_CHARS)
@@ -303,14 +302,14 @@ pub(super) fn learn(
         db.run(sql, (&draft.text, folded, asked, draft.weight, at, session, private))?;
         learned.push(draft.text.clone());
     }
-    // The oldest that never mattered go first.
+    // The oldest lessons without any effect are dropped first.
     let sql = "DELETE FROM lessons WHERE number IN
         (SELECT number FROM lessons ORDER BY recurred + kept DESC, number DESC LIMIT -1 OFFSET $1)";
-    db.run(sql, [MOST])?;
+    db.run(sql, [MAX_LESSONS])?;
     Ok(learned)
 }
 
-/// Learns what was said on purpose; `None`: it was known.
+/// Stores a lesson that was given on purpose; `None`: it is already known.
 pub(super) fn teach(db: &Connection, text: &str, caller: &Caller) -> Result<Option<String>> {
     let injected = is_injected(text);
     let text = cut(&one_line(text), MAX_LESSON_CHARS);
@@ -324,14 +323,15 @@ pub(super) fn teach(db: &Connection, text: &str, caller: &Caller) -> Result<Opti
     Ok(Some(text))
 }
 
-/// Sees whether the lessons that were put in before the last answer were kept: they were not if this message
-/// says them again.
+/// Records whether the agent followed the lessons that were injected before its last answer. It did not if this message
+/// repeats them.
 pub(super) fn judge(db: &Connection, state: &mut State, user: &str, drafts: &[Draft]) -> Result<()> {
     let language = index::language(db)?;
     let corrects = corrections(user) > 0;
     for number in std::mem::take(&mut state.awaiting) {
         let Some(lesson) = get(db, number)? else { continue };
-        let said_again = |text: &str| index::alike::likeness(&lesson.text, text, language) >= SAID_AGAIN;
+        let said_again =
+            |text: &str| index::alike::likeness(&lesson.text, text, language) >= REPEATED_LIKENESS;
         let broken = drafts.iter().any(|draft| said_again(&draft.text)) || (corrects && said_again(user));
         let sql = if broken {
             "UPDATE lessons SET broken = broken + 1 WHERE number = $1"
@@ -346,7 +346,7 @@ pub(super) fn judge(db: &Connection, state: &mut State, user: &str, drafts: &[Dr
 
 pub(super) fn forget(view: &mut View<'_>, number: i64) -> Result<Lesson> {
     let caller = view.caller();
-    // One that the session does not see is not there.
+    // A lesson that the session may not see does not exist for it.
     view.read(|db| get(db, number))?.ok_or(Error::NoLesson { number })?;
     let mut lesson = view.write(|tx| {
         let lesson = get(tx, number)?.ok_or(Error::NoLesson { number })?;
@@ -446,7 +446,7 @@ mod tests {
     #[test]
     fn a_lesson_counts_from_the_first_day() {
         assert!((lesson(0, 0, 0).counts() - 1.0).abs() < 1e-9);
-        assert!(lesson(0, 9, 9).counts() >= FLOOR);
+        assert!(lesson(0, 9, 9).counts() >= MIN_EFFECTIVENESS);
         assert!(!lesson(0, 9, 9).is_spent() && lesson(0, 10, 10).is_spent());
     }
 

@@ -1,14 +1,12 @@
-//! Each turn (SPEC T): what an agent should know before it answers one message, and what is learned from the
-//! answer.
+//! A turn: the lines that an agent should know before it answers one message, and the lessons of the answer.
 //!
-//! [`run`] asks the contributors of one table, by priority, each within its own share of the tokens, and
-//! stops when the caller says that it is late. What fails or comes too late is left out and named; a turn
-//! never fails for it. Most turns need nothing, so most blocks are empty: what is put in has passed
-//! `relevance`, is not what was put in a few turns ago, and says why it is there. All of it stands between
-//! the marks by which our own text is known again, so that it is never searched, archived or learned (T6).
+//! [`run`] asks the contributors of one table, by priority, each within its own share of the tokens, and stops when the
+//! caller says that time is up. A contributor that fails or is late is left out and named; a turn never fails for it. Most
+//! turns need nothing, so most blocks are empty. An injected line has passed `relevance`, was not injected a few turns ago,
+//! and has a reason. All lines are inside tags by which Nacre recognises its own text, so that they are never searched,
+//! archived or learned.
 //!
-//! [`archive`] takes in one exchange once it is over: for continuity, for lessons, for the signals of
-//! stability.
+//! [`archive`] records one exchange after it ended: for continuity, for lessons, for the signals of stability.
 
 mod archive;
 pub(crate) mod graph;
@@ -30,7 +28,7 @@ use serde_json::{Value, json};
 
 use crate::base::caller::{Caller, Role};
 use crate::base::frame::one_line;
-use crate::base::frame::{CLOSE, OPEN, heading};
+use crate::base::frame::{CLOSE, OPEN, OPEN_GUIDANCE};
 use crate::base::redact;
 use crate::base::{Error, Result};
 use crate::group::View;
@@ -55,24 +53,24 @@ pub use policy::{Policies, Policy, Problem};
 pub use relevance::Evidence;
 pub use stability::{Alignment, Principle};
 pub use state::State;
-pub use topic::{Anchor, Standing, Topic};
+pub use topic::{Anchor, Topic, TopicStatus};
 
-/// What a turn is asked for.
+/// A message, and how to answer it.
 pub struct Request<'a> {
-    /// The message, as it came; what we put before it is taken out.
+    /// The message as it came. Injected text in it is removed.
     pub message: String,
-    /// The agent's last tool calls, oldest first, as far as the host knows them.
+    /// The agent's last tool calls, oldest first, if the host knows them.
     pub tools: Vec<ToolUse>,
-    /// Tells whether time is up. Asked before each contributor: the library has no clock.
+    /// Tells whether time is up. Called before each contributor, because the library has no clock.
     pub late: &'a dyn Fn() -> bool,
-    /// Programs of others that add lines and were asked already; they come last.
+    /// Plugins that already received the message. Their lines come last.
     pub plugins: &'a [Plugin<'a>],
-    /// Also say what was considered, and what spoke for it.
+    /// Also return the candidates and the evidence for each.
     pub explain: bool,
 }
 
 impl Request<'_> {
-    /// Returns a request about a message, without anything beside it and without a deadline.
+    /// Returns a request about a message, without tool calls, plugins or a deadline.
     pub fn new(message: impl Into<String>) -> Request<'static> {
         Request { message: message.into(), tools: Vec::new(), late: &|| false, plugins: &[], explain: false }
     }
@@ -84,24 +82,24 @@ impl Request<'_> {
 pub struct ToolUse {
     /// The tool.
     pub name: String,
-    /// Its arguments, in any form that is the same for the same arguments.
+    /// Its arguments, in any form that is equal for equal arguments.
     pub input: String,
-    /// What came back; empty where that is not known.
+    /// Its result; empty if that is not known.
     pub output: String,
 }
 
-/// What to put before the message.
+/// The text to inject before a message.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Turn {
-    /// The text, between marks; empty where nothing is needed.
+    /// The text, inside tags; empty if nothing is needed.
     pub markdown: String,
     /// About how many tokens it has.
     pub tokens: usize,
-    /// What it is made of, in order.
+    /// Its parts, in order.
     pub blocks: Vec<Block>,
     /// Contributors that failed or were too late, and why.
     pub left_out: Vec<String>,
-    /// What was considered, best first, where that was asked for.
+    /// The candidates, best first, if the request asked for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub considered: Vec<Considered>,
 }
@@ -109,7 +107,7 @@ pub struct Turn {
 /// The lines of one contributor.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of SPEC T1")]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Block {
     pub contributor: String,
     pub lines: Vec<Line>,
@@ -119,29 +117,29 @@ pub struct Block {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Line {
-    /// What the agent reads.
+    /// The text that the agent reads.
     pub text: String,
     /// About how many tokens it has.
     pub tokens: usize,
     /// Why it is there.
     pub reason: String,
-    /// What it is made from: the id of an entry, an exchange, a lesson, a policy.
+    /// Its origin: the id of an entry, an exchange, a lesson or a policy.
     pub source: String,
 }
 
-/// Something that was remembered and looked at.
+/// A candidate: something remembered that was weighed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Considered {
-    /// The contributor that looked at it.
+    /// The contributor that weighed it.
     pub contributor: &'static str,
-    /// What it is.
+    /// Its id.
     pub source: String,
     /// Its text.
     pub text: String,
-    /// 0 to 1: how likely it helps.
+    /// How likely it helps, 0 to 1.
     pub score: f64,
-    /// What spoke for and against.
+    /// The evidence for and against it.
     pub evidence: Vec<Evidence>,
 }
 
@@ -152,7 +150,7 @@ pub(crate) struct Offer {
     source: String,
 }
 
-/// A turn under way: what contributors may use.
+/// A turn in progress: the state that contributors use.
 pub(crate) struct Turning<'a> {
     pub(crate) view: View<'a>,
     pub(crate) caller: &'a Caller,
@@ -160,9 +158,9 @@ pub(crate) struct Turning<'a> {
     pub(crate) tools: &'a [ToolUse],
     pub(crate) state: State,
     pub(crate) known: Known,
-    /// From which score on something is put in.
+    /// The score from which a candidate is injected.
     pub(crate) least: f64,
-    /// What search found, weighed; asked once, for two contributors.
+    /// Search results, weighed. One search serves two contributors.
     recalled: Option<Vec<Recalled>>,
     considered: Vec<Considered>,
 }
@@ -170,47 +168,35 @@ pub(crate) struct Turning<'a> {
 /// One contributor.
 struct Contributor {
     name: &'static str,
-    /// What stands above its lines.
-    heading: &'static str,
-    /// The share of all tokens that it may use at most, in percent.
+    /// The tag that opens the block of its lines.
+    open: &'static str,
+    /// The largest share of all tokens that it may use, in percent.
     share: usize,
-    /// The share that the contributors before it must leave, in percent.
+    /// The share that earlier contributors must leave for it, in percent.
     reserved: usize,
     run: fn(&mut Turning<'_>) -> Result<Vec<Offer>>,
 }
 
-/// All of them, by priority (T1): 5, 8, 10, 15, 20, 25. Programs of others come behind.
+/// All contributors, by priority. Plugins come last.
 static CONTRIBUTORS: [Contributor; 6] = [
-    Contributor { name: "graph", heading: heading::GRAPH, share: 40, reserved: 0, run: graph::offer },
-    Contributor { name: "memory", heading: heading::MEMORY, share: 60, reserved: 0, run: recall::memory },
-    Contributor {
-        name: "continuity",
-        heading: heading::CONTINUITY,
-        share: 60,
-        reserved: 0,
-        run: recall::continuity,
-    },
-    Contributor {
-        name: "stability",
-        heading: heading::STABILITY,
-        share: 30,
-        reserved: 0,
-        run: stability::offer,
-    },
-    Contributor { name: "lessons", heading: heading::LESSONS, share: 40, reserved: 22, run: lesson::offer },
-    Contributor { name: "policies", heading: heading::POLICIES, share: 40, reserved: 25, run: policy::offer },
+    Contributor { name: "graph", open: OPEN, share: 40, reserved: 0, run: graph::offer },
+    Contributor { name: "memory", open: OPEN, share: 60, reserved: 0, run: recall::memory },
+    Contributor { name: "continuity", open: OPEN, share: 60, reserved: 0, run: recall::continuity },
+    Contributor { name: "stability", open: OPEN_GUIDANCE, share: 30, reserved: 0, run: stability::offer },
+    Contributor { name: "lessons", open: OPEN, share: 40, reserved: 22, run: lesson::offer },
+    Contributor { name: "policies", open: OPEN_GUIDANCE, share: 40, reserved: 25, run: policy::offer },
 ];
 
-/// The name under which programs of others are turned on.
+/// The name that turns plugins on.
 const PLUGINS: &str = "plugins";
 
-/// Every name that `turn.contributors` may have.
+/// Returns every name that `turn.contributors` may have.
 pub(crate) fn contributors() -> impl Iterator<Item = &'static str> {
     CONTRIBUTORS.iter().map(|contributor| contributor.name).chain([PLUGINS])
 }
 
-/// Returns what to put before a message (T1). An error only where the caller may not ask: what is wrong with
-/// the memory is named in the answer, and the turn goes on without.
+/// Returns the text to inject before a message. It fails only if the caller is not allowed to ask. Problems with the memory
+/// are named in the answer, and the turn goes on without it.
 pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
     let caller = view.caller();
     allow(caller)?;
@@ -239,8 +225,8 @@ pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
         recalled: None,
         considered: Vec::new(),
     };
-    // What the marks take is spent first.
-    let mut left = settings.tokens.saturating_sub(tokens(&frame("")));
+    let calendar = caller.calendar();
+    let mut budget = Budget { left: settings.tokens, opened: Vec::new() };
     let on = |name: &str| settings.contributors.iter().any(|wanted| wanted == name);
     for (place, contributor) in
         CONTRIBUTORS.iter().enumerate().filter(|(_, contributor)| on(contributor.name))
@@ -259,21 +245,21 @@ pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
         let part = |percent: usize| settings.tokens * percent / 100;
         let behind = CONTRIBUTORS[place + 1..].iter().filter(|later| on(later.name));
         let reserved: usize = behind.map(|later| part(later.reserved)).sum();
-        let room = part(contributor.share).min(left.saturating_sub(reserved));
-        let block =
-            turning.choose(contributor.name, contributor.heading, offers, room, settings.repeat_turns);
-        left -= block.as_ref().map_or(0, |block| spent(contributor.heading, block));
+        let room = part(contributor.share).min(budget.room(contributor.open).saturating_sub(reserved));
+        let block = turning.choose(contributor.name, offers, room, settings.repeat_turns);
+        budget.spend(contributor.open, block.as_ref());
         turn.blocks.extend(block);
     }
     for plugin in request.plugins.iter().filter(|_| on(PLUGINS)) {
         let name = format!("plugin {}", one_line(&plugin.name));
         match (plugin.answer)() {
             Ok(said) => {
-                let heading = plugin_heading(&plugin.name);
-                let room = left.min(plugin.tokens);
-                let offers = plugin::offers(&plugin.name, &said, room.saturating_sub(tokens(&heading) + 2));
-                let block = turning.choose(&name, &heading, offers, room, settings.repeat_turns);
-                left -= block.as_ref().map_or(0, |block| spent(&heading, block));
+                let room = budget.room(OPEN).min(plugin.tokens);
+                let name_of_line = one_line(&plugin.name);
+                let offers =
+                    plugin::offers(&name_of_line, &said, room.saturating_sub(1), &calendar, caller.now);
+                let block = turning.choose(&name, offers, room, settings.repeat_turns);
+                budget.spend(OPEN, block.as_ref());
                 turn.blocks.extend(block);
             }
             Err(problem) => turn.left_out.push(format!("{name}: {}", one_line(&redact::text(&problem)))),
@@ -291,25 +277,25 @@ pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
     if !turn.blocks.is_empty()
         && let Err(error) = remember(&mut view, state, &turn)
     {
-        turn.left_out.push(format!("what was injected could not be noted: {error}"));
+        turn.left_out.push(format!("injected lines could not be recorded: {error}"));
     }
     tell(&view, &turn);
     Ok(turn)
 }
 
-/// Takes in one exchange: a message with its answer, once it is over (T3, T5). Twice is the same as once.
+/// Records one exchange, a message with its answer, after it ended. Recording it twice has no further effect.
 pub fn archive(view: &mut View<'_>, exchange: &Exchange) -> Result<Archived> {
     allow(view.caller())?;
     archive::archive(view, exchange)
 }
 
-/// Returns where a session stands: its topics, anchors and signals.
+/// Returns the state of a session: its topics, anchors and signals.
 pub fn state(view: &View<'_>) -> Result<State> {
     allow(view.caller())?;
     view.read(|db| state::load(db, &view.caller().session))
 }
 
-/// Returns the lessons that were learned, newest first.
+/// Returns all lessons, newest first.
 pub fn lessons(view: &View<'_>) -> Result<Vec<Lesson>> {
     allow(view.caller())?;
     let mut lessons = view.read(rows::all)?;
@@ -317,19 +303,19 @@ pub fn lessons(view: &View<'_>) -> Result<Vec<Lesson>> {
     Ok(lessons)
 }
 
-/// Returns the lessons that have proved themselves, each with the line that it would add to SOUL.md. Nothing
-/// is written: a person decides.
+/// Returns the lessons that have worked, each with the line that it would add to SOUL.md. Nothing is written: a person
+/// decides.
 pub fn proposals(view: &View<'_>) -> Result<Vec<Proposal>> {
     Ok(lessons(view)?.iter().filter_map(|lesson| lesson.proposal(view.now())).collect())
 }
 
-/// Returns the gating policies, and what is almost one (W8).
+/// Returns the gating policies, and the lines that are almost one.
 pub fn policies(view: &View<'_>) -> Result<Policies> {
     allow(view.caller())?;
     Ok(policy::look(view))
 }
 
-/// Tells of each text whether a lesson says it already.
+/// Tells for each text whether a lesson already says it.
 pub(crate) fn known_lessons<'t>(
     db: &Connection,
     texts: impl IntoIterator<Item = &'t str>,
@@ -337,18 +323,18 @@ pub(crate) fn known_lessons<'t>(
     texts.into_iter().map(|text| rows::is_known(db, text)).collect()
 }
 
-/// Learns what was said on purpose; `None`: it was known.
+/// Stores a lesson that was given on purpose; `None`: it is already known.
 pub(crate) fn teach(db: &Connection, text: &str, caller: &Caller) -> Result<Option<String>> {
     lesson::teach(db, text, caller)
 }
 
-/// Forgets a lesson.
+/// Deletes a lesson.
 pub fn forget(view: &mut View<'_>, number: i64) -> Result<Lesson> {
     allow(view.caller())?;
     lesson::forget(view, number)
 }
 
-/// A skill gets what it needs handed over (A1).
+/// Refuses skills: they receive the context they need by handover.
 fn allow(caller: &Caller) -> Result<()> {
     match caller.role {
         Role::Admin | Role::Project => Ok(()),
@@ -357,16 +343,14 @@ fn allow(caller: &Caller) -> Result<()> {
 }
 
 impl Turning<'_> {
-    /// Chooses from what a contributor offers: what was not put in lately, as far as it fits.
+    /// Chooses from the offers of a contributor: those that fit and were not injected lately.
     fn choose(
         &mut self,
         name: &str,
-        heading: &str,
         offers: Vec<Offer>,
-        room: usize,
+        mut room: usize,
         repeat_turns: u32,
     ) -> Option<Block> {
-        let mut room = room.saturating_sub(tokens(heading) + 1);
         let mut lines = Vec::new();
         for Offer { text, reason, source } in offers {
             let text = redact::text(&text).into_owned();
@@ -380,7 +364,7 @@ impl Turning<'_> {
         (!lines.is_empty()).then(|| Block { contributor: name.to_owned(), lines })
     }
 
-    /// Notes that something was looked at.
+    /// Records a candidate.
     pub(crate) fn consider(
         &mut self,
         contributor: &'static str,
@@ -399,38 +383,55 @@ impl Turning<'_> {
     }
 }
 
-fn plugin_heading(name: &str) -> String {
-    format!("{} {}]", heading::PLUGIN, one_line(name))
+/// The tokens that are left for lines.
+struct Budget {
+    left: usize,
+    /// The blocks whose tags are paid for.
+    opened: Vec<&'static str>,
 }
 
-fn spent(heading: &str, block: &Block) -> usize {
-    tokens(heading) + 1 + block.lines.iter().map(|line| line.tokens + 1).sum::<usize>()
-}
-
-fn render(blocks: &[Block]) -> String {
-    if blocks.is_empty() {
-        return String::new();
+impl Budget {
+    /// Returns how many tokens the lines of a block may have.
+    fn room(&self, open: &'static str) -> usize {
+        self.left.saturating_sub(self.tags(open))
     }
-    let mut text = String::new();
-    for block in blocks {
+
+    fn spend(&mut self, open: &'static str, block: Option<&Block>) {
+        let Some(block) = block else { return };
+        let lines = block.lines.iter().map(|line| line.tokens + 1).sum::<usize>();
+        self.left = self.left.saturating_sub(self.tags(open) + lines);
+        self.opened.push(open);
+    }
+
+    fn tags(&self, open: &str) -> usize {
+        if self.opened.contains(&open) { 0 } else { tokens(&enclose(open, "")) + 1 }
+    }
+}
+
+/// Puts the lines into one block for each opening tag.
+fn render(blocks: &[Block]) -> String {
+    let open = |block: &Block| {
         let own = CONTRIBUTORS.iter().find(|contributor| contributor.name == block.contributor);
-        let heading = own.map_or_else(
-            || plugin_heading(block.contributor.strip_prefix("plugin ").unwrap_or_default()),
-            |contributor| contributor.heading.to_owned(),
-        );
-        let _ = writeln!(text, "{heading}");
-        for line in &block.lines {
+        own.map_or(OPEN, |contributor| contributor.open)
+    };
+    let mut texts = Vec::new();
+    for tag in [OPEN, OPEN_GUIDANCE] {
+        let mut text = String::new();
+        for line in blocks.iter().filter(|block| open(block) == tag).flat_map(|block| &block.lines) {
             let _ = writeln!(text, "{}", line.text);
         }
+        if !text.is_empty() {
+            texts.push(enclose(tag, &text));
+        }
     }
-    frame(&text)
+    texts.join("\n")
 }
 
-fn frame(text: &str) -> String {
-    format!("{OPEN}\n{text}{CLOSE}")
+fn enclose(open: &str, text: &str) -> String {
+    format!("{open}\n{text}{CLOSE}")
 }
 
-/// Notes what was put in, so that it is not put in again at once. What costs nothing if it is lost needs no
+/// Records the injected lines, so that they are not injected again at once. Losing this record costs nothing, so it has no
 /// audit row.
 fn remember(view: &mut View<'_>, mut state: State, turn: &Turn) -> Result<()> {
     let caller = view.caller();
@@ -442,7 +443,7 @@ fn remember(view: &mut View<'_>, mut state: State, turn: &Turn) -> Result<()> {
     let used: Vec<_> = lines().map(|line| (memory_file::lines_of(view, &line.source), &line.text)).collect();
     let uses = used.iter().flat_map(|(at, words)| at.iter().map(|lines| LineUse { lines: *lines, words }));
     memory_file::note_used(view, &uses.collect::<Vec<_>>());
-    // What is put in of a document is read by the session (W10): `TOOLS.md#L1-L3`.
+    // A line of a document counts as read by the session: `TOOLS.md#L1-L3`.
     let paths: Vec<String> =
         lines().filter_map(|line| line.source.rsplit_once('#')).map(|(path, _)| path.to_owned()).collect();
     seen::note(view, paths.iter().map(String::as_str));
@@ -462,7 +463,7 @@ fn tell(view: &View<'_>, turn: &Turn) {
         ("lines", lines.into()),
     ]);
     if !turn.left_out.is_empty() {
-        // Names only: what went wrong may have words of the memory in it.
+        // Names only: a problem may quote the memory.
         let names: Vec<Value> =
             turn.left_out.iter().map(|one| json!(one.split(':').next().unwrap_or_default())).collect();
         data.insert("left_out".into(), names.into());

@@ -1,9 +1,7 @@
-//! Gating policies (W8): numbered rules of `memory/gating-policies.md`. A turn that matches a trigger gets
-//! the rule.
+//! Gating policies: numbered rules of `memory/gating-policies.md`. A turn that matches a trigger gets the rule.
 //!
-//! The file is a person's and is read anew each time: it is small, and a rule must hold from the moment it is
-//! written. A rule is a heading with its number and bullets that say trigger, gate, reason and source; what
-//! is not in that form is passed over.
+//! The file belongs to a person and is read on every turn: it is small, and a rule must hold as soon as it is written. A
+//! rule is a heading with its number, and bullets for trigger, gate, reason and source. Text in another form is ignored.
 
 use std::sync::LazyLock;
 
@@ -20,13 +18,13 @@ use crate::records::workspace;
 
 pub(super) const FILE: &str = "memory/gating-policies.md";
 /// The most bytes of the file that are read.
-const MOST: u64 = 64 << 10;
+const MAX_FILE_BYTES: u64 = 64 << 10;
 /// How many rules a turn gets at most.
-const LINES: usize = 2;
+const MAX_LINES: usize = 2;
 
 /// One rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the words of SPEC W8")]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Policy {
     pub number: String,
     pub title: String,
@@ -38,18 +36,18 @@ pub struct Policy {
     pub line: usize,
 }
 
-/// The rules of the file, and what is almost one.
+/// The rules of the file, and the lines that are almost one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Policies {
     /// The file.
     pub path: &'static str,
-    /// Those that hold.
+    /// The rules.
     pub policies: Vec<Policy>,
-    /// Lines that look like a part of a rule and are none.
+    /// Lines that look like part of a rule but are not in its form.
     pub problems: Vec<Problem>,
 }
 
-/// What is wrong with a line.
+/// A problem with a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "a line and a sentence")]
 pub struct Problem {
@@ -59,7 +57,7 @@ pub struct Problem {
 
 pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     let policies = look(&turning.view).policies;
-    // A rule stands before what is to be done.
+    // Rules apply only to messages that ask for an action.
     if policies.is_empty() || !turning.message.says_something() || !turning.message.is_command() {
         return Ok(Vec::new());
     }
@@ -79,7 +77,7 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
         }
     }
     offers.sort_by(|a, b| b.0.total_cmp(&a.0));
-    Ok(offers.into_iter().take(LINES).map(|(_, offer)| offer).collect())
+    Ok(offers.into_iter().take(MAX_LINES).map(|(_, offer)| offer).collect())
 }
 
 impl Policy {
@@ -103,9 +101,9 @@ impl Policy {
     }
 }
 
-/// Reads the file, as a session may see it.
+/// Reads the file as the session may see it.
 pub(super) fn look(view: &View<'_>) -> Policies {
-    parse(&workspace::text(view, view.visibility(), FILE, MOST))
+    parse(&workspace::text(view, view.visibility(), FILE, MAX_FILE_BYTES))
 }
 
 pub(crate) fn parse(text: &str) -> Policies {
@@ -117,14 +115,14 @@ pub(crate) fn parse(text: &str) -> Policies {
         Regex::new(r"(?i)^\s*[-*+]?\s*\**(trigger|gate|reason|source)\**\s*:\**\s*(.+)$")
             .expect("a constant pattern")
     });
-    // `## GP-004 Title` without what parts the number from the title, and `- Triger: x`.
+    // `## GP-004 Title` without a separator after the number, and `- Triger: x`.
     static ALMOST_HEAD: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^#{1,6}\s+\**[A-Za-z]{1,6}-?\d{1,5}\b").expect("a constant pattern"));
     static ALMOST_BULLET: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^\s*[-*+]\s+\**([A-Za-z]{3,9})\**\s*:").expect("a constant pattern"));
     let mut policies: Vec<Policy> = Vec::new();
     let mut problems: Vec<Problem> = Vec::new();
-    // An example in a comment, and a rule that a person put in one, are none.
+    // Rules inside comments do not count: examples, and rules that a person disabled.
     let quiet = workspace::quiet(text);
     for (at, line) in text.lines().enumerate().filter(|(at, _)| !quiet[*at]) {
         let at = at + 1;

@@ -1,29 +1,32 @@
-//! What search finds for a message, weighed: entries and documents for `memory`, exchanges and messages of
-//! sessions for `continuity` (T3). One search serves both.
+//! Search results for a message, weighed: entries and documents for the contributor `memory`, exchanges and messages of
+//! sessions for `continuity`. One search serves both.
 
 use super::relevance::{About, Weighed, is_request};
 use super::{Offer, Turning, exchange, lesson, policy, said};
-use crate::base::frame::one_line;
+use crate::base::frame::{self, one_line};
 use crate::base::text::cut;
-use crate::base::{Result, Time};
+use crate::base::{Calendar, Result, Time};
 use crate::index::alike::likeness;
 use crate::index::{Scope, lookup};
+use crate::records::session;
 use crate::search::{self, Hit};
 
 /// How many hits are weighed.
-const HITS: usize = 24;
-/// How many preferences, instructions and corrections are weighed whatever search finds, the newest.
-const BEHAVIORAL: usize = 100;
-/// How many lines of each kind are put in at most.
-const LINES: usize = 3;
-/// What is worth so much less than the best is left out beside it.
-const BESIDE: f64 = 2.5;
-/// Exchanges of this very session that are not this far back are still before the agent's eyes.
-const IN_SIGHT: i64 = 12;
-/// How much of an exchange is shown: what is recent gets more (days, characters).
-const TIERS: [(i64, usize); 3] = [(3, 360), (30, 280), (i64::MAX, 220)];
-/// Of what two texts share, from when on they say the same.
-const SAME: f64 = 0.6;
+const MAX_HITS: usize = 24;
+/// How many preferences, instructions and corrections are weighed even if search does not find them. The newest count.
+const MAX_BEHAVIORAL: usize = 100;
+/// How many lines of each contributor are injected at most.
+const MAX_LINES: usize = 3;
+/// The most characters of an entry or a paragraph in its line.
+const MAX_TEXT_CHARS: usize = 400;
+/// A hit is left out if it is worth this much less than the best one.
+const MAX_WORTH_GAP: f64 = 2.5;
+/// Exchanges of the same session that are fewer than this many exchanges back are still in the agent's context.
+const EXCHANGES_IN_CONTEXT: i64 = 12;
+/// How many characters of an exchange are shown, by its age: recent ones get more (days, characters).
+const CHARS_BY_AGE: [(i64, usize); 3] = [(3, 360), (30, 280), (i64::MAX, 220)];
+/// The likeness from which two texts say the same.
+const SAME_LIKENESS: f64 = 0.6;
 
 /// One hit, weighed.
 pub(crate) struct Recalled {
@@ -33,79 +36,101 @@ pub(crate) struct Recalled {
     weighed: Weighed,
 }
 
-/// Entries and documents.
+/// Offers entries and documents.
 pub(super) fn memory(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     let chosen = chosen(turning, |hit| matches!(hit.kind, "entry" | "document"))?;
-    let now = turning.caller.now;
+    let calendar = turning.caller.calendar();
     let offer = |recalled: &Recalled| {
         let Recalled { hit, best, weighed } = recalled;
-        let age = now.whole_days_since(hit.at);
-        let (text, source) = match (&hit.entry, &hit.document) {
-            (Some(entry), _) => (
-                format!(
-                    "- [{}] {} ({age}d ago) [id:{}]",
-                    entry.r#type,
-                    one_line(&cut(best, 400)),
-                    entry.number
-                ),
-                hit.id.clone(),
-            ),
+        let date = calendar.date(hit.at);
+        let best = cut(best, MAX_TEXT_CHARS);
+        let text = match (&hit.entry, &hit.document) {
+            (Some(entry), _) => frame::line(&best, &entry.r#type.to_string(), &date, Some(entry.number)),
             (_, Some(document)) => {
                 let [from, to] = document.lines;
-                let path = one_line(&document.path);
-                (format!("- [{path}:{from}-{to}] {}", one_line(&cut(best, 400))), hit.id.clone())
+                frame::line(&best, &format!("{}:{from}-{to}", one_line(&document.path)), &date, None)
             }
-            _ => (format!("- {}", one_line(best)), hit.id.clone()),
+            _ => frame::line(&best, hit.kind, &date, None),
         };
-        Offer { text, reason: reason(weighed), source }
+        Offer { text, reason: reason(weighed), source: hit.id.clone() }
     };
     Ok(chosen.iter().map(offer).collect())
 }
 
-/// What was said before.
+/// Offers what was said before.
 pub(super) fn continuity(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     let chosen = chosen(turning, |hit| matches!(hit.kind, "exchange" | "message"))?;
-    let now = turning.caller.now;
     let mut offers = Vec::new();
     for Recalled { hit, weighed, .. } in &chosen {
-        let text = match hit.kind {
-            exchange::KIND => match turning.view.read(|db| exchange::of_passage(db, &hit.id))? {
-                Some(behind) => both(&behind.row, now),
-                None => continue,
-            },
-            _ => single(hit, now),
+        let quote = match hit.kind {
+            exchange::KIND => turning.view.read(|db| exchange::of_passage(db, &hit.id))?.and_then(|behind| {
+                let room = room(turning.caller.now, behind.row.at);
+                of_exchange(turning, &behind.row, room)
+            }),
+            _ => of_message(turning, hit, room(turning.caller.now, hit.at))?,
         };
-        offers.push(Offer { text, reason: reason(weighed), source: hit.id.clone() });
+        if let Some(quote) = quote {
+            let text = conversation(&quote, hit.at, &turning.caller.calendar());
+            offers.push(Offer { text, reason: reason(weighed), source: hit.id.clone() });
+        }
     }
     Ok(offers)
 }
 
-/// Both sides of an exchange on one line, in the words of who took part.
-fn both(row: &exchange::Row, now: Time) -> String {
-    let age = now.whole_days_since(row.at);
-    let room = room(age);
+fn conversation(quote: &str, at: Time, calendar: &Calendar) -> String {
+    frame::line(quote, "conversation", &calendar.date(at), None)
+}
+
+/// Quotes both sides of an exchange. A question that the user asks again carries no knowledge, so only its answer is
+/// quoted.
+fn of_exchange(turning: &Turning<'_>, row: &exchange::Row, room: usize) -> Option<String> {
+    if repeats(turning, &row.user) {
+        let agent = cut(&one_line(&row.agent), room);
+        return (!agent.is_empty()).then(|| answered(&agent));
+    }
     let agent = cut(&one_line(&row.agent), room / 2);
     let user = cut(&one_line(&row.user), room - agent.chars().count().min(room / 2));
     match (user.is_empty(), agent.is_empty()) {
-        (true, _) => format!("- You said ({age}d ago): \"{agent}\""),
-        (_, true) => format!("- The user said ({age}d ago): \"{user}\""),
-        _ => format!("- The user said ({age}d ago): \"{user}\" You said: \"{agent}\""),
+        (true, true) => None,
+        (true, false) => Some(format!("You said \"{agent}\"")),
+        (false, true) => Some(format!("The user said \"{user}\"")),
+        (false, false) => Some(format!("The user said \"{user}\"; you answered \"{agent}\"")),
     }
 }
 
-fn single(hit: &Hit, now: Time) -> String {
-    let age = now.whole_days_since(hit.at);
-    let text = cut(&one_line(&hit.text), room(age));
+/// Quotes one message. For a question that the user asks again it quotes the answer that followed, if there is one.
+fn of_message(turning: &Turning<'_>, hit: &Hit, room: usize) -> Result<Option<String>> {
     let author = hit.message.as_ref().and_then(|message| message.author.as_deref());
-    match author {
-        Some("assistant") => format!("- You said ({age}d ago): \"{text}\""),
-        Some("user") | None => format!("- The user said ({age}d ago): \"{text}\""),
-        Some(name) => format!("- {} said ({age}d ago): \"{text}\"", one_line(name)),
+    if author != Some(ASSISTANT) && repeats(turning, &hit.text) {
+        let next = turning.view.read(|db| session::next_message(db, &hit.id))?;
+        let answer = next.filter(|(author, _)| author.as_deref() == Some(ASSISTANT));
+        return Ok(answer.map(|(_, text)| answered(&cut(&one_line(&text), room))));
     }
+    let text = cut(&one_line(&hit.text), room);
+    Ok(Some(match author {
+        Some(ASSISTANT) => format!("You said \"{text}\""),
+        Some("user") | None => format!("The user said \"{text}\""),
+        Some(name) => format!("{} said \"{text}\"", one_line(name)),
+    }))
 }
 
-fn room(age: i64) -> usize {
-    TIERS.iter().find(|(days, _)| age <= *days).map_or(0, |(_, room)| *room)
+/// The author of an agent's messages.
+const ASSISTANT: &str = "assistant";
+
+fn answered(answer: &str) -> String {
+    format!("When asked this before, you answered \"{answer}\"")
+}
+
+/// Tells whether an earlier message is the question or request of this turn.
+fn repeats(turning: &Turning<'_>, earlier: &str) -> bool {
+    let asks = earlier.trim_end().ends_with('?') || is_request(earlier);
+    asks && likeness(earlier, &turning.message.prose, turning.message.language()) >= SAME_LIKENESS
+}
+
+/// Returns how many characters of an exchange are shown.
+fn room(now: Time, at: Time) -> usize {
+    let age = now.whole_days_since(at);
+    CHARS_BY_AGE.iter().find(|(days, _)| age <= *days).map_or(0, |(_, room)| *room)
 }
 
 fn reason(weighed: &Weighed) -> String {
@@ -115,7 +140,7 @@ fn reason(weighed: &Weighed) -> String {
     }
 }
 
-/// What is good enough, none of it said twice, the oldest first so that what corrects comes last.
+/// Returns the hits that are good enough, without repetitions, the oldest first so that a correction comes last.
 fn chosen(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Recalled>> {
     if turning.recalled.is_none() {
         let found = search(turning)?;
@@ -127,21 +152,22 @@ fn chosen(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Re
     turning.recalled = Some(rest);
     let mut good: Vec<Recalled> = mine
         .into_iter()
-        .filter(|one| one.weighed.score >= turning.least && one.weighed.worth >= best - BESIDE)
+        .filter(|one| one.weighed.score >= turning.least && one.weighed.worth >= best - MAX_WORTH_GAP)
         .collect();
     good.sort_by(|a, b| b.weighed.worth.total_cmp(&a.weighed.worth));
     let language = turning.message.language();
     let mut kept: Vec<Recalled> = Vec::new();
     for one in good {
-        let same = kept.iter().position(|other| likeness(&other.hit.text, &one.hit.text, language) >= SAME);
+        let same =
+            kept.iter().position(|other| likeness(&other.hit.text, &one.hit.text, language) >= SAME_LIKENESS);
         match same {
-            // Of two that say the same the newer one holds.
+            // Of two that say the same, the newer one counts.
             Some(place) if one.hit.at > kept[place].hit.at => kept[place] = one,
             Some(_) => {}
             None => kept.push(one),
         }
     }
-    kept.truncate(LINES);
+    kept.truncate(MAX_LINES);
     kept.sort_by_key(|one| one.hit.at);
     Ok(kept)
 }
@@ -158,7 +184,7 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
     let request = search::Request {
         query: turning.message.prose.clone(),
         scope,
-        limit: HITS,
+        limit: MAX_HITS,
         at: now,
         ..Default::default()
     };
@@ -168,8 +194,8 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
     let mut recalled = Vec::new();
     let mut hits = found.hits;
     hits.extend(found.standing);
-    // What steers the agent is short, and must be seen where no word says so.
-    for hit in turning.view.read(|db| search::behavioral(db, BEHAVIORAL))? {
+    // Behavioral entries are short, and may apply although they share no word with the message.
+    for hit in turning.view.read(|db| search::behavioral(db, MAX_BEHAVIORAL))? {
         if hits.iter().all(|known| known.id != hit.id) {
             hits.push(hit);
         }
@@ -203,10 +229,10 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
     Ok(recalled)
 }
 
-/// Tells whether something is told elsewhere or no more: said a moment ago in this very session, a lesson by
-/// now, or corrected at once.
+/// Tells whether a hit is shown elsewhere or no longer holds: it is still in the agent's context, became a lesson, or was
+/// corrected at once.
 fn is_told(turning: &Turning<'_>, hit: &Hit, behind: Option<&exchange::ExchangeContext>) -> bool {
-    // Policies have a contributor of their own.
+    // Policies have their own contributor.
     if hit.document.as_ref().is_some_and(|document| document.path == policy::FILE) {
         return true;
     }
@@ -214,17 +240,19 @@ fn is_told(turning: &Turning<'_>, hit: &Hit, behind: Option<&exchange::ExchangeC
     let here = message.session == turning.caller.session.as_str();
     match behind {
         Some(behind) => {
-            // An answer that was corrected at once must not come back; what the user only told was not meant.
+            // An answer that the user corrected at once must not come back. A statement of the user may.
             let asked = is_request(&behind.row.user) || behind.row.user.ends_with('?');
             let corrected = asked && lesson::corrects(&behind.next);
-            (here && behind.after < IN_SIGHT) || corrected || !lesson::detect(&behind.row.user).is_empty()
+            (here && behind.after < EXCHANGES_IN_CONTEXT)
+                || corrected
+                || !lesson::detect(&behind.row.user).is_empty()
         }
         None => here || hit.kind == exchange::KIND,
     }
 }
 
-/// The parts of a hit that may fit: all of it; where it is long, its sentences; of a document, its
-/// paragraphs.
+/// Returns the parts of a hit that may fit the message: an entry as a whole, the paragraphs of a document, the sentences of
+/// a conversation.
 fn units(hit: &Hit, row: Option<&exchange::Row>) -> Vec<String> {
     match hit.kind {
         "entry" => vec![hit.text.clone()],
@@ -246,11 +274,11 @@ fn units(hit: &Hit, row: Option<&exchange::Row>) -> Vec<String> {
         }
         _ => {
             let mut sentences = said::sentences(&hit.text);
-            // What the user asked to be done; what the agent says in that form is advice.
+            // A request of the user is no knowledge. In the agent's words the same form is advice.
             let by_user = |sentence: &str| match (row, &hit.message) {
                 (Some(row), _) => row.user.contains(sentence),
                 (None, message) => {
-                    message.as_ref().is_none_or(|one| one.author.as_deref() != Some("assistant"))
+                    message.as_ref().is_none_or(|one| one.author.as_deref() != Some(ASSISTANT))
                 }
             };
             sentences.retain(|sentence| !(is_request(sentence) && by_user(sentence)));

@@ -1,10 +1,9 @@
-//! Whether something that is remembered helps with a message. Search finds what is nearest; this tells
-//! whether the nearest is near enough to be put before the agent unasked, which is another question: most
-//! messages need nothing.
+//! Relevance: whether a memory helps with a message. Search finds the nearest memories. This module decides whether the
+//! nearest one is near enough to be injected unasked, which is another question: most messages need nothing.
 //!
-//! What speaks for and against is a sum of named parts, as in search. The weights were found on the tuning
-//! half of `nacre-bench inject` (docs/decisions/0018). The word lists are English; in another language a
-//! message is weighed by its words and their meaning alone.
+//! The evidence is a sum of named parts, as in search. The weights were found on the tuning half of `nacre-bench inject`
+//! (docs/decisions/0018). The word lists are English; in another language a message is weighed only by its words and their
+//! meaning.
 #![expect(clippy::cast_precision_loss, reason = "a few words")]
 
 use std::collections::HashMap;
@@ -20,21 +19,21 @@ use crate::base::words::{self, List};
 use crate::index::embed::builtin::{self, Vector};
 use crate::index::{Language, analyse};
 
-/// What speaks for and against, by the names that `--explain` shows, and how much it weighs.
+/// The parts of the evidence, by the names that `--explain` shows, with their weights.
 const PARTS: [(&str, f64); 21] = [
-    // How much of the message the text has, word for word and nearly, and how much of the text that is.
+    // The share of the message that the text has, by exact and similar words, and the share of the text that this is.
     ("covered", 1.9),
     ("covered in meaning", 1.5),
     ("about it", 1.4),
     ("similarity", 2.4),
-    // The words that both have: how rare the rarest is, how many they are, how usual in this memory.
+    // The common words: how rare the rarest is, how many there are, how frequent they are in this memory.
     ("strongest word", 0.7),
     ("shared words", 3.3),
     ("usual here", -3.6),
-    // Names of the message that the text has, and that it has not.
+    // Names of the message that the text has, and that it lacks.
     ("names", 0.7),
     ("other names", -1.7),
-    // What both have is what the text is about; it is any one of its kind.
+    // The common words are the subject of the text; they mean any one of a kind.
     ("subject", 1.0),
     ("any one", -0.9),
     // The kind of message.
@@ -62,7 +61,7 @@ static DEFINITE: List = words::MESSAGES.list("definite");
 static PHRASE_ENDS: List = words::MESSAGES.list("phrase ends");
 static TIMES: List = words::MESSAGES.list("times");
 
-/// A field of life: words of a message about it, and words of a memory that is a rule for it.
+/// An area of life: words of a message about it, and words of a memory that is a rule for it.
 type Field = (List, List);
 
 static FIELDS: [Field; 2] = [
@@ -70,23 +69,23 @@ static FIELDS: [Field; 2] = [
     (words::MESSAGES.list("medicine"), words::MESSAGES.list("medicine rules")),
 ];
 
-/// How many words at the beginning say what a text is about.
-const SUBJECT: usize = 3;
-/// More words than this add work, not meaning.
-const MOST_TERMS: usize = 64;
+/// How many words at the beginning form the subject of a text.
+const SUBJECT_WORDS: usize = 3;
+/// The most words of a text that are weighed: more add work, not meaning.
+const MAX_TERMS: usize = 64;
 
-/// A message, understood as far as it tells what it needs.
+/// A message, analysed for what it needs.
 pub(crate) struct Message {
     pub(crate) prose: String,
     language: Language,
     terms: Vec<Term>,
     vector: Vector,
     traits: Traits,
-    /// The fields of life it is in, a bit each.
+    /// Its areas of life, one bit each.
     fields: u8,
 }
 
-/// A word that says what a message is about.
+/// A word that carries the meaning of a message.
 struct Term {
     stem: String,
     shown: String,
@@ -94,31 +93,31 @@ struct Term {
     vector: Vector,
     /// Written with a capital inside a sentence, or as an identifier.
     name: bool,
-    /// A certain one: `the`, `my`, `this` before it.
+    /// A specific one: preceded by `the`, `my` or `this`.
     definite: bool,
-    /// Any one: `a` before it.
+    /// Any one: preceded by `a`.
     any: bool,
-    /// Remembered as the name of somebody or something of the user's.
+    /// Remembered as the name of a person or thing of the user.
     own: bool,
-    /// How many passages have it, and how usual that makes it here, 0 to 1.
+    /// How many passages have it, and how frequent that makes it, 0 to 1.
     here: i64,
     usual: f32,
 }
 
-/// What kind of message it is.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, Default)]
 struct Traits {
-    /// Speaks of the user or of what both did.
+    /// About the user or about common work.
     personal: bool,
-    /// Asks for what was said or decided before.
+    /// Asks about earlier statements or decisions.
     recalls: bool,
-    /// Asks about the world at large.
+    /// Asks about the world in general.
     general: bool,
     /// Tells the agent to do something.
     command: bool,
-    /// Neither asks nor tells to do anything.
+    /// Neither a question nor a command.
     tells: bool,
-    /// Points at something that lies before both: this file, the code above.
+    /// Refers to something that both can see: this file, the code above.
     pointing: bool,
 }
 
@@ -131,29 +130,29 @@ pub struct Evidence {
     pub value: f64,
 }
 
-/// What speaks for a text.
+/// The weighed evidence for a text.
 #[derive(Clone, Debug)]
 pub(crate) struct Weighed {
     pub(crate) parts: Vec<Evidence>,
-    /// The sum of what speaks for and against it.
+    /// The sum of the evidence for and against it.
     pub(crate) worth: f64,
-    /// The same as a likelihood of helping, 0 to 1.
+    /// The same as a probability that it helps, 0 to 1.
     pub(crate) score: f64,
-    /// 0 to 1: how much of the message it says, in its words or nearly.
+    /// The share of the message that it covers, by exact or similar words, 0 to 1.
     pub(crate) covered: f64,
-    /// The words that both have.
+    /// The common words.
     pub(crate) shared: Vec<String>,
     pub(crate) similarity: f32,
 }
 
-/// What is known of a remembered text besides its words.
+/// The properties of a memory besides its words.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct About {
-    /// Steers the agent: a preference, an instruction, a correction, a lesson.
+    /// Tells the agent how to act: a preference, an instruction, a correction or a lesson.
     pub(crate) behavioral: bool,
-    /// Was said in a conversation.
+    /// From a conversation.
     pub(crate) spoken: bool,
-    /// A rule that stands before an action.
+    /// A rule that gates an action.
     pub(crate) gate: bool,
 }
 
@@ -189,14 +188,14 @@ impl Message {
                 }
             }
         }
-        terms.truncate(MOST_TERMS);
+        terms.truncate(MAX_TERMS);
         let words = said::words(prose);
         let vector = builtin::embed_weighted(prose, |_| 1.0);
         let (traits, fields) = (Traits::of(&words, prose), fields(&words, |(asked, _)| asked));
         Message { prose: prose.to_owned(), language, terms, vector, traits, fields }
     }
 
-    /// Learns how many of all passages have each of its words.
+    /// Counts how many of all passages have each of its words.
     pub(crate) fn count(&mut self, all: i64, df: impl Fn(&str) -> Result<i64>) -> Result<()> {
         let all = (all.max(3) as f32).ln();
         for term in &mut self.terms {
@@ -206,7 +205,7 @@ impl Message {
         Ok(())
     }
 
-    /// Learns which of its words are names of the user's own, from texts that say so.
+    /// Marks the words that the given texts introduce as names.
     pub(crate) fn learn_names<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
         for text in texts {
             for name in own_names(text) {
@@ -217,17 +216,17 @@ impl Message {
         }
     }
 
-    /// Tells whether it is for something to be done.
+    /// Tells whether it asks for an action.
     pub(crate) fn is_command(&self) -> bool {
         self.traits.command
     }
 
-    /// Tells whether there is anything in it that could be about something remembered.
+    /// Tells whether it has any word that could match a memory.
     pub(crate) fn says_something(&self) -> bool {
         !self.terms.is_empty()
     }
 
-    /// How many of its words are not common ones.
+    /// Returns how many of its words are rare.
     pub(crate) fn rare_words(&self) -> usize {
         self.terms.iter().filter(|term| term.weight >= 0.3).count()
     }
@@ -236,7 +235,7 @@ impl Message {
         self.language
     }
 
-    /// Weighs what speaks for a text.
+    /// Weighs the evidence for a text.
     pub(crate) fn weigh(&self, text: &str, about: About, known: &mut Known) -> Weighed {
         let (traits, other) = (self.traits, known.of(text, self.language));
         let (mut all, mut hard, mut soft, mut definite, mut any, mut own) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0f32);
@@ -256,12 +255,12 @@ impl Message {
             hard += weight;
             names_shared += f32::from(u8::from(term.name));
             strongest = strongest.max(weight);
-            // A name is often said because it matters.
+            // A frequent name is no common word: it is frequent because it matters.
             usual = usual.min(if term.own { term.usual / 2.0 } else { term.usual });
-            if at < SUBJECT || other.called == Some(at) {
+            if at < SUBJECT_WORDS || other.called == Some(at) {
                 subject = subject.max(weight);
             }
-            // A name that several memories have is one of the user's world.
+            // A name that several memories have belongs to the user's world.
             if term.definite || is_identifier(&term.shown) || (term.name && term.here > 2) {
                 definite += weight;
             }
@@ -311,17 +310,17 @@ fn round(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }
 
-/// Remembered texts as this turn has read them: several contributors look at the same.
+/// Memories that this turn has analysed. Several contributors weigh the same ones.
 #[derive(Default)]
 pub(crate) struct Known(HashMap<String, Read>);
 
 struct Read {
     words: Vec<Word>,
-    /// What all words weigh.
+    /// The weight of all words.
     weight: f32,
     vector: Vector,
     fields: u8,
-    /// The place of the word that is said to be a name: `called kestrel`.
+    /// The position of the word that is introduced as a name: `called kestrel`.
     called: Option<usize>,
 }
 
@@ -345,7 +344,7 @@ impl Read {
                 called = Some(words.len());
             }
             for stem in analyse::words(word, language) {
-                // Entries call the user by this word.
+                // Entries refer to the user with this word.
                 if stem != "user"
                     && !says_nothing(&stem, language)
                     && words.iter().all(|known| known.stem != stem)
@@ -356,27 +355,27 @@ impl Read {
             }
         }
         let spoken = said::words(text);
-        // A rule for the user, not for the dog.
+        // A rule about the user, not about the user's dog.
         let of_user = spoken.iter().any(|word| matches!(word.as_str(), "user" | "user's" | "i" | "i'm"));
         let fields = if of_user { fields(&spoken, |(_, ruled)| ruled) } else { 0 };
         let vector = builtin::embed_weighted(text, |word| if word == "user" { 0.0 } else { 1.0 });
         Read { words, weight: total, vector, fields, called }
     }
 
-    /// How near the nearest word is to another, 0 to nearly 1. Words that have nothing to do with each other
-    /// are at 0.1 to 0.2, the forms of one word above 0.7.
+    /// Returns the similarity of the nearest word, 0 to nearly 1. Unrelated words have 0.1 to 0.2, forms of the same word
+    /// more than 0.7.
     fn nearest(&self, other: &Vector) -> f32 {
         let best = self.words.iter().map(|word| word.vector.dot(other)).fold(0.0, f32::max);
         ((best - 0.2) / 0.5).clamp(0.0, 0.9)
     }
 }
 
-/// The names that a text gives to somebody or something: `a dog called Luna`, `the manager is Tomas Eriksen`,
-/// `her sister Ingrid`, `Tidepool is the user's project`.
+/// Returns the names that a text introduces: `a dog called Luna`, `the manager is Tomas Eriksen`, `her sister Ingrid`,
+/// `Tidepool is the user's project`.
 fn own_names(text: &str) -> impl Iterator<Item = &str> {
     static NAMES: LazyLock<Regex> = LazyLock::new(|| {
         let name = r"(\p{Lu}[\p{L}\d_-]+)(?: (\p{Lu}[\p{L}\d_-]+))?";
-        // One alone after `is` may be anything: PostgreSQL, Friday.
+        // A single capitalised word after `is` may be anything: PostgreSQL, Friday.
         let both = r"(\p{Lu}[\p{L}\d_-]+) (\p{Lu}[\p{L}\d_-]+)";
         let kin = r"(?:user's|my|our|his|her|their) (?:\p{Ll}+ )?\p{Ll}+,? ";
         Regex::new(&format!(
@@ -389,7 +388,7 @@ fn own_names(text: &str) -> impl Iterator<Item = &str> {
         .flat_map(|found| found.iter().skip(1).flatten().map(|name| name.as_str()).collect::<Vec<_>>())
 }
 
-/// A word without the signs around it and without the `'s` behind it.
+/// Returns a word without punctuation and without a trailing `'s`.
 fn bare(word: &str) -> &str {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());
     word.strip_suffix("'s").or(word.strip_suffix("’s")).unwrap_or(word)
@@ -399,16 +398,16 @@ fn says_nothing(stem: &str, language: Language) -> bool {
     language.is_common(stem) || EMPTY.has(stem)
 }
 
-/// What a word of a message weighs, 0 to 1.
+/// Returns the weight of a word of a message, 0 to 1.
 fn weight(word: &str, name: bool) -> f32 {
-    // A number or a day of the week is not what a message is about.
+    // Numbers and days of the week carry little meaning.
     if is_time(word) || !word.chars().any(char::is_alphabetic) {
         return 0.1;
     }
     builtin::rarity(word).max(if name { 0.7 } else { 0.05 })
 }
 
-/// Tells whether the words before a noun say which one is meant: `the blue car`, `my car`, but not `a car`.
+/// Tells whether the words before a noun make it specific: `the blue car`, `my car`, but not `a car`.
 fn is_definite(before: &[String]) -> bool {
     let near = before.iter().rev().take(3).map(String::as_str);
     near.take_while(|word| !word.is_empty() && !PHRASE_ENDS.has(word)).any(|word| DEFINITE.has(word))
@@ -418,7 +417,7 @@ fn is_time(word: &str) -> bool {
     TIMES.has(&word.to_lowercase())
 }
 
-/// Tells whether a word is written as no word of a language is: `checkout_v3`, `osprey-r1`, `E1234`.
+/// Tells whether a word is an identifier rather than a word of a language: `checkout_v3`, `osprey-r1`, `E1234`.
 fn is_identifier(word: &str) -> bool {
     let letters = word.chars().any(char::is_alphabetic);
     letters && (word.contains(['_', '.', '/', '-', '@']) || word.chars().any(|c| c.is_ascii_digit()))
@@ -437,7 +436,7 @@ fn is_name(word: &str, first: bool) -> bool {
 impl Traits {
     fn of(words: &[String], prose: &str) -> Traits {
         let any = |phrases: &List| phrases.iter().any(|phrase| says(words, phrase));
-        // Something that both see: this file, the code above.
+        // Something that both can see: this file, the code above.
         let points = |word: &String| matches!(word.as_str(), "this" | "these" | "above" | "below");
         let last = words.last().map_or("", String::as_str);
         let asks_what_for =
@@ -454,7 +453,7 @@ impl Traits {
     }
 }
 
-/// Tells whether somebody speaks of themselves or of both. `Tell me` does not.
+/// Tells whether a message is about its author or about both sides. `Tell me` is not.
 fn is_personal(words: &[String]) -> bool {
     const TELL: &[&str] = &["tell", "show", "give", "find", "help", "let", "remind"];
     let told = |place: usize| place > 0 && TELL.contains(&words[place - 1].as_str());
@@ -462,14 +461,14 @@ fn is_personal(words: &[String]) -> bool {
     (0..words.len()).any(|place| is(place) && !(matches!(words[place].as_str(), "me" | "us") && told(place)))
 }
 
-/// Tells whether a text begins with a verb that tells somebody to do something.
+/// Tells whether a text begins with an imperative verb.
 fn is_command(words: &[String], prose: &str) -> bool {
     let polite = |word: &&String| matches!(word.as_str(), "please" | "now" | "then" | "and" | "so" | "ok");
     let first = words.iter().find(|word| !polite(word)).map_or("", String::as_str);
     COMMANDS.has(first) && !prose.trim_end().ends_with('?')
 }
 
-/// Tells whether a sentence only asks for something to be done: that it was asked for before tells nothing.
+/// Tells whether a sentence only asks for an action. An earlier request of that kind carries no knowledge.
 pub(super) fn is_request(sentence: &str) -> bool {
     let words = said::words(sentence);
     is_command(&words, sentence) || ["can you", "could you"].iter().any(|phrase| says(&words, phrase))

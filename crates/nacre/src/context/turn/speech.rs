@@ -1,10 +1,9 @@
-//! Tells whether a message is the person's own direct speech, so that a lesson may be learned from it (T5).
+//! Tells whether a message is the person's own direct speech, so that a lesson may be learned from it.
 //!
-//! A prompt often carries the text of others: mails, pages, diffs, logs. A lesson is put before later messages, so
-//! a sentence of a stranger must never become one. No list of forms is complete. The rule is therefore the other way
-//! round: a message teaches only if it is short, all of it looks typed, and it opens with the correction. A lesson
-//! that is missed costs little, for the person says it again. What a short typed message says is the person's right,
-//! also where it asks for less caution.
+//! A prompt often contains text by other people: mails, pages, diffs, logs. A lesson is injected before later messages, so a
+//! sentence of a stranger must never become one. No list of foreign forms is complete. Therefore a message teaches only if
+//! it is short, all of it looks typed, and it opens with the correction. A missed lesson costs little, because the person
+//! will say it again. A short typed message may also ask for less caution: that is the person's decision.
 
 use std::sync::LazyLock;
 
@@ -15,11 +14,11 @@ use crate::records::session::said;
 /// The longest message that teaches. People correct in a sentence or two.
 const MAX_CHARS: usize = 400;
 const MAX_LINES: usize = 4;
-/// A later line of so few words that ends no sentence is a signature.
+/// A later line of at most this many words that does not end a sentence is a signature.
 const MAX_SIGNATURE_WORDS: usize = 3;
 
-/// Returns the sentences with which a message opens and for which `corrects` holds. There are none where any part of
-/// the message may be the text of others.
+/// Returns the opening sentences of a message for which `corrects` holds. There are none if any part of the message may be
+/// text by other people.
 pub(super) fn opening(message: &str, mut corrects: impl FnMut(&str) -> bool) -> Vec<String> {
     let own = said::own(message);
     let typed = without_envelope(&own);
@@ -46,8 +45,8 @@ fn is_typed(text: &str) -> bool {
         && said::sentences(text).into_iter().all(is_speech)
 }
 
-/// Speech begins with a word. Bullets, diffs, comments, quotations, tables and brackets do not. A quotation mark without
-/// its partner means that the sentence is part of a longer quotation.
+/// Tells whether a sentence is speech. Speech begins with a word; bullets, diffs, comments, quotations, tables and brackets
+/// do not. An unmatched quotation mark means that the sentence is part of a longer quotation.
 fn is_speech(sentence: &str) -> bool {
     let quotes = sentence.matches(['"', '“', '”', '„', '«', '»']).count();
     sentence.starts_with(char::is_alphanumeric) && quotes.is_multiple_of(2)
@@ -58,7 +57,7 @@ fn is_signature(line: &str) -> bool {
     !line.ends_with(['.', '!', '?']) && line.split_whitespace().count() <= MAX_SIGNATURE_WORDS
 }
 
-/// The message without the `[Telegram Mara id:7 2026-01-15 12:00]` that a channel puts before it.
+/// Returns the message without the `[Telegram Mara id:7 2026-01-15 12:00]` that a channel adds in front.
 fn without_envelope(text: &str) -> &str {
     static ENVELOPE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"\A\[[A-Za-z][^\]\n]{0,160}\d:\d\d[^\]\n]{0,80}\]\s*").expect("a constant pattern")

@@ -1,7 +1,7 @@
-//! Stability (T4): whether a conversation drifts, whether the agent goes in circles, keeps the principles of
-//! SOUL.md, and claims to remember what nothing remembered bears out.
+//! Stability: whether a conversation drifts, whether the agent repeats itself, follows the principles of SOUL.md, and claims
+//! to remember something that memory does not confirm.
 //!
-//! Every signal is graded and says what it saw. Nothing is said where all is well.
+//! Every signal is graded and names its evidence. If all is well, nothing is injected.
 
 use crate::base::text::cut;
 use serde::{Deserialize, Serialize};
@@ -21,23 +21,24 @@ use crate::records::session::exchange::Row;
 use crate::records::workspace;
 use crate::search;
 
-/// From when on a conversation is said to drift.
-const DRIFTS: f64 = 0.5;
-/// What of the last exchange's entropy is left after the next.
-const FADES: f64 = 0.5;
-/// How many exchanges are remembered.
-const HISTORY: usize = 5;
-/// How many tool calls are looked at, and how often the same one makes a loop.
-const CALLS: usize = 20;
-const LOOP: usize = 3;
-/// From which likeness on two texts are one said twice.
-const REPEATS: f64 = 0.75;
+/// The entropy from which a conversation drifts.
+const DRIFT_ENTROPY: f64 = 0.5;
+/// The share of the last entropy that is kept in the next exchange.
+const ENTROPY_DECAY: f64 = 0.5;
+/// How many exchanges are kept.
+const HISTORY_EXCHANGES: usize = 5;
+/// How many of the last tool calls are checked.
+const MAX_CALLS: usize = 20;
+/// How many equal calls are a loop.
+const LOOP_CALLS: usize = 3;
+/// The likeness from which one text repeats another.
+const REPEAT_LIKENESS: f64 = 0.75;
 /// The most bytes of SOUL.md that are read.
-const SOUL: u64 = 64 << 10;
+const MAX_SOUL_BYTES: u64 = 64 << 10;
 
-/// What an agent answered, for telling whether it says the same again.
+/// A recent answer, to detect repetitions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answered {
+pub struct RecentAnswer {
     pub(crate) user: String,
     pub(crate) agent: String,
 }
@@ -47,22 +48,22 @@ pub struct Answered {
 pub struct Principle {
     /// Its name.
     pub name: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
-/// How the agent kept one principle, by what was seen.
+/// How well the agent follows one principle, by the evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Alignment {
     /// The principle.
     pub principle: String,
-    /// How often the user spoke well of it, or an answer did what it asks.
+    /// How often the user praised it, or an answer did what it asks.
     pub kept: u32,
-    /// How often the user complained of it, or an answer did what it forbids.
+    /// How often the user complained, or an answer did what it forbids.
     pub strained: u32,
-    /// What was seen last.
+    /// The latest evidence.
     pub because: String,
-    /// The exchange in which it was last strained.
+    /// The exchange in which it was last violated.
     pub(crate) at: u32,
 }
 
@@ -75,11 +76,11 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
         let times = found.times;
         add(
             format!(
-                "You have called {} {times} times with the same arguments and the same result: do something else.",
+                "You have called {} {times} times with the same arguments and the same result: try something else.",
                 one_line(&found.tool)
             ),
             "a loop of tool calls",
-            // The same loop one call later is the same loop.
+            // One more call does not make it another loop.
             format!("loop:{}", found.hash),
         );
     }
@@ -87,7 +88,7 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     for doubt in &state.doubts {
         add(
             one_line(doubt),
-            "a claim that memory does not bear out",
+            "a claim that memory does not confirm",
             format!("doubt:{}", crate::records::session::exchange::hash(&[doubt])),
         );
     }
@@ -103,7 +104,7 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
         );
     }
     let drift = state.drift();
-    if drift >= DRIFTS {
+    if drift >= DRIFT_ENTROPY {
         let label = if drift >= 1.0 { "high" } else { "rising" };
         add(
             format!(
@@ -126,7 +127,7 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     Ok(offers)
 }
 
-/// The same call again and again.
+/// A repeated call.
 #[derive(Debug, PartialEq, Eq)]
 struct Loop {
     tool: String,
@@ -134,11 +135,10 @@ struct Loop {
     hash: String,
 }
 
-/// Finds loops among the last calls: the same tool with the same arguments and, as far as known, the same
-/// result. A call that changes something ends what was before it, for then the same call may well give
-/// another result.
+/// Finds loops among the last calls: the same tool with the same arguments and, if known, the same result. Calls before one
+/// that changes something do not count, because the same call may then have another result.
 fn loops(tools: &[ToolUse]) -> Vec<Loop> {
-    let recent = &tools[tools.len().saturating_sub(CALLS)..];
+    let recent = &tools[tools.len().saturating_sub(MAX_CALLS)..];
     let since = recent.iter().rposition(changes).map_or(0, |at| at + 1);
     let changed = recent.iter().rposition(changes).map(|at| &recent[at]);
     let mut found: Vec<Loop> = Vec::new();
@@ -149,11 +149,11 @@ fn loops(tools: &[ToolUse]) -> Vec<Loop> {
             None => seen.push((call, 1)),
         }
     }
-    // Changing the same thing in the same way over and over is a loop too.
+    // Repeating the same change is a loop too.
     if let Some(last) = changed {
         seen.push((last, recent.iter().filter(|call| same(call, last)).count()));
     }
-    for (call, times) in seen.into_iter().filter(|(_, times)| *times >= LOOP) {
+    for (call, times) in seen.into_iter().filter(|(_, times)| *times >= LOOP_CALLS) {
         let hash = crate::records::session::exchange::hash(&[&call.name, &call.input]);
         found.push(Loop { tool: call.name.clone(), times, hash });
     }
@@ -171,7 +171,7 @@ fn changes(call: &ToolUse) -> bool {
     WORDS.iter().any(|word| name.contains(word))
 }
 
-/// Follows an exchange: what its signals say, and how the principles were kept.
+/// Updates the state with an exchange: its signals, and how well the principles were followed.
 pub(super) fn follow(
     state: &mut State,
     row: &Row,
@@ -180,27 +180,28 @@ pub(super) fn follow(
     language: Language,
 ) {
     let (score, signals) = signals(state, row, doubts.len(), language);
-    let entropy = (score + FADES * state.drift()).min(2.0);
+    let entropy = (score + ENTROPY_DECAY * state.drift()).min(2.0);
     state.entropy.push((entropy * 100.0).round() / 100.0);
-    let over = state.entropy.len().saturating_sub(HISTORY);
+    let over = state.entropy.len().saturating_sub(HISTORY_EXCHANGES);
     state.entropy.drain(..over);
     state.signals = signals;
     state.doubts = doubts;
     align(state, row, principles, language);
     let short = |text: &str| cut(&said::prose(text), 400);
-    state.answered.push(Answered { user: short(&row.user), agent: short(&row.agent) });
-    let over = state.answered.len().saturating_sub(HISTORY - 1);
+    state.answered.push(RecentAnswer { user: short(&row.user), agent: short(&row.agent) });
+    let over = state.answered.len().saturating_sub(HISTORY_EXCHANGES - 1);
     state.answered.drain(..over);
 }
 
-/// What an exchange shows: a graded sum, and in words what it is made of.
+/// Returns the signals of an exchange: a graded sum, and its parts in words.
 fn signals(state: &State, row: &Row, doubts: usize, language: Language) -> (f64, Vec<String>) {
     let prose = said::prose(&row.user);
     let words = said::words(&prose);
     let corrections = lesson::corrections(&prose) + usize::from(!lesson::detect(&row.user).is_empty());
     let frustration = frustration(&words, &prose);
-    let repeats =
-        |one: &str, other: &str| said::words(one).len() > 3 && likeness(one, other, language) >= REPEATS;
+    let repeats = |one: &str, other: &str| {
+        said::words(one).len() > 3 && likeness(one, other, language) >= REPEAT_LIKENESS
+    };
     let asked_again = state.answered.iter().filter(|before| repeats(&prose, &before.user)).count();
     let agent = said::prose(&row.agent);
     let answered_again = state.answered.iter().filter(|before| repeats(&agent, &before.agent)).count();
@@ -211,7 +212,7 @@ fn signals(state: &State, row: &Row, doubts: usize, language: Language) -> (f64,
         (frustration, 0.3, 0.15, 0.6, "the user is frustrated"),
         (asked_again, 0.2, 0.15, 0.5, "the user had to ask again"),
         (answered_again, 0.25, 0.2, 0.65, "you gave the same answer again"),
-        (doubts, 0.2, 0.1, 0.4, "you claimed what memory does not hold"),
+        (doubts, 0.2, 0.1, 0.4, "you claimed something that memory does not confirm"),
     ] {
         if count > 0 {
             #[expect(clippy::cast_precision_loss, reason = "a few")]
@@ -227,10 +228,10 @@ static FRUSTRATED: List = words::CONVERSATION.list("frustrated");
 static FRUSTRATED_PHRASES: List = words::CONVERSATION.list("frustrated phrases");
 static PRAISE: List = words::CONVERSATION.list("praise");
 
-/// How many times a message shows that its writer has had enough. A word that is denied does not count.
+/// Counts the signs of frustration in a message. A negated word does not count.
 fn frustration(words: &[String], prose: &str) -> usize {
     static DENIES: List = words::CONVERSATION.list("denials");
-    // "Sick of" and "fed up" are meant; "sick" and "fed" alone are not.
+    // "Sick of" and "fed up" count; "sick" and "fed" alone do not.
     let meant = |place: usize| match words[place].as_str() {
         "sick" => words.get(place + 1).is_some_and(|next| next == "of"),
         "fed" => words.get(place + 1).is_some_and(|next| next == "up"),
@@ -252,10 +253,10 @@ fn frustration(words: &[String], prose: &str) -> usize {
         + usize::from(prose.contains("!!") || prose.contains("?!"))
 }
 
-/// Reads the principles: the bullets with a name in bold, or a name and a colon, under a heading that speaks
-/// of principles, truths, values or a code.
+/// Reads the principles: bullets with a name in bold, or a name and a colon, under a heading with the word principles,
+/// truths, values or code.
 pub(super) fn principles(view: &View<'_>, visibility: Visibility) -> Vec<Principle> {
-    parse(&workspace::text(view, visibility, "SOUL.md", SOUL))
+    parse(&workspace::text(view, visibility, "SOUL.md", MAX_SOUL_BYTES))
 }
 
 fn parse(text: &str) -> Vec<Principle> {
@@ -288,22 +289,22 @@ fn parse(text: &str) -> Vec<Principle> {
     principles
 }
 
-/// Sees how an exchange kept the principles: what the user says of the answers, and what the answer does that
-/// a principle forbids in so many words.
+/// Records how well an exchange follows the principles: the user's remarks about the answers, and sentences of the answer
+/// that a principle literally forbids.
 fn align(state: &mut State, row: &Row, principles: &[Principle], language: Language) {
-    const NEAR: f32 = 0.5;
-    const ALIKE: f64 = 0.4;
+    const MIN_SIMILARITY: f32 = 0.5;
+    const MIN_LIKENESS: f64 = 0.4;
     state.alignment.retain(|one| principles.iter().any(|principle| principle.name == one.principle));
     let user = said::prose(&row.user);
     for principle in principles {
-        // It may say several things; a remark is about one of them.
+        // A principle may have several statements. A remark is about one of them.
         let clauses = [principle.name.as_str()].into_iter().chain(principle.text.split([',', ';', '.', ':']));
         let clauses: Vec<&str> = clauses.filter(|clause| clause.contains(char::is_alphabetic)).collect();
         let of = |sentence: &str| {
             let meant = builtin::embed_weighted(sentence, |_| 1.0);
             clauses.iter().any(|clause| {
-                meant.dot(&builtin::embed_weighted(clause, |_| 1.0)) >= NEAR
-                    || likeness(sentence, clause, language) >= ALIKE
+                meant.dot(&builtin::embed_weighted(clause, |_| 1.0)) >= MIN_SIMILARITY
+                    || likeness(sentence, clause, language) >= MIN_LIKENESS
             })
         };
         let mut seen: Vec<(bool, String)> = Vec::new();
@@ -343,8 +344,7 @@ fn is_praise(words: &[String]) -> bool {
     PRAISE.iter().any(|phrase| said::says(words, phrase))
 }
 
-/// The sentence of an answer that has all words of what a principle forbids: "never use emojis", "no small
-/// talk".
+/// Returns the sentence of an answer that has all words that a principle forbids: "never use emojis", "no small talk".
 fn forbidden(principle: &Principle, agent: &str, language: Language) -> Option<String> {
     for clause in principle.text.split([',', ';', '.', ':']) {
         let words = said::words(clause);
@@ -357,7 +357,7 @@ fn forbidden(principle: &Principle, agent: &str, language: Language) -> Option<S
         let mut wanted = analyse::words(&rest, language);
         wanted.retain(|word| !language.is_common(word) && !matches!(word.as_str(), "say" | "use" | "write"));
         wanted.dedup();
-        // One common word would be found everywhere.
+        // A single common word would match everywhere.
         if wanted.is_empty() || (wanted.len() == 1 && wanted.iter().all(|word| builtin::rarity(word) < 0.6)) {
             continue;
         }
@@ -374,16 +374,16 @@ fn forbidden(principle: &Principle, agent: &str, language: Language) -> Option<S
 
 static CLAIMS: List = words::CONVERSATION.list("claims");
 
-/// Finds what an answer claims to remember and nothing remembered bears out, or what was on another day.
+/// Finds claims of an answer that memory does not confirm, or that belong to another day.
 pub(super) fn doubts(view: &mut View<'_>, row: &Row) -> Result<Vec<String>> {
-    const BORNE_OUT: f64 = 0.5;
-    const MOST: usize = 2;
+    const MIN_CONFIRMATION: f64 = 0.5;
+    const MAX_DOUBTS: usize = 2;
     let agent = said::prose(&row.agent);
     let language = view.settings().search.language();
     let mut doubts = Vec::new();
     for sentence in said::sentences(&agent) {
         let lower = sentence.to_lowercase().replace('’', "'");
-        if doubts.len() >= MOST || sentence.ends_with('?') {
+        if doubts.len() >= MAX_DOUBTS || sentence.ends_with('?') {
             continue;
         }
         let Some(claim) = CLAIMS.iter().find_map(|phrase| lower.split_once(phrase).map(|(_, rest)| rest))
@@ -391,14 +391,14 @@ pub(super) fn doubts(view: &mut View<'_>, row: &Row) -> Result<Vec<String>> {
             continue;
         };
         let message = Message::new(claim, language);
-        // Too little is said to look for.
+        // There is too little to search for.
         if message.rare_words() < 2 {
             continue;
         }
         let mut known = Known::default();
         let mut borne = |text: &str| message.weigh(text, About::default(), &mut known).covered;
-        // What the user says in this very message, and what was said before in this session.
-        if borne(&row.user) >= BORNE_OUT {
+        // The user's words in this message, and earlier exchanges of this session, confirm a claim.
+        if borne(&row.user) >= MIN_CONFIRMATION {
             continue;
         }
         let request = search::Request {
@@ -411,7 +411,7 @@ pub(super) fn doubts(view: &mut View<'_>, row: &Row) -> Result<Vec<String>> {
             ..Default::default()
         };
         let found = search::search(view, &request)?;
-        let bearing: Vec<_> = found.hits.iter().filter(|hit| borne(&hit.text) >= BORNE_OUT).collect();
+        let bearing: Vec<_> = found.hits.iter().filter(|hit| borne(&hit.text) >= MIN_CONFIRMATION).collect();
         let claimed = cut(sentence, 140);
         if bearing.is_empty() {
             doubts.push(format!(
@@ -424,7 +424,7 @@ pub(super) fn doubts(view: &mut View<'_>, row: &Row) -> Result<Vec<String>> {
         let day = |hit: &&&search::Hit| hit.at.as_millis() as f64 / 86_400_000.0;
         let fits =
             |hit: &&&search::Hit| days.iter().any(|(from, to)| (from - 3.0..=to + 3.0).contains(&day(hit)));
-        // Only what was said has a day of its own.
+        // Only conversations have a day of their own.
         let spoken: Vec<_> = bearing.iter().filter(|hit| hit.message.is_some()).collect();
         if !days.is_empty() && !spoken.is_empty() && spoken.len() == bearing.len() && !spoken.iter().any(fits)
         {
@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn every_phrase_can_match() {
-        // Phrases with a capital were looked for in lower-case text, and never found.
+        // Phrases with a capital were once searched in lower-case text, and never found.
         let tables = [&FRUSTRATED, &FRUSTRATED_PHRASES, &PRAISE, &CLAIMS, &lesson::WRONG];
         for phrase in tables.into_iter().flat_map(|list| list.iter()) {
             let spoken = said::words(&format!("Well, {}!", phrase.to_uppercase()));

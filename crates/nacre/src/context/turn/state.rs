@@ -1,73 +1,72 @@
-//! Where a session stands in its turns: one row of JSON, written when something was put in or an exchange
-//! came.
+//! The turn state of a session: one row of JSON, written when lines are injected or an exchange is archived.
 
 use serde::{Deserialize, Serialize};
 
-use super::stability::{Alignment, Answered};
+use super::stability::{Alignment, RecentAnswer};
 use super::topic::{Anchor, Topic};
 use crate::base::Result;
 use crate::base::caller::Caller;
 use crate::base::ids::SessionId;
 use crate::store::Connection;
 
-/// A session that has been silent this long starts anew.
-const FORGOTTEN_DAYS: i64 = 30;
-/// How many of the lines that were put in are remembered.
-const INJECTED: usize = 200;
+/// The state of a session that was silent this long is reset.
+const RESET_DAYS: i64 = 30;
+/// How many injected lines are remembered.
+const MAX_INJECTED: usize = 200;
 
-/// Where a session stands.
+/// The turn state of a session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct State {
     /// How many exchanges it has had.
     pub turn: u32,
-    /// What is being spoken of.
+    /// The current topics.
     pub topics: Vec<Topic>,
-    /// Moments worth keeping in sight.
+    /// Statements to keep in mind.
     pub anchors: Vec<Anchor>,
     /// 0 (stable) to 1 and more (drifting), after each of the last exchanges, newest last.
     pub entropy: Vec<f64>,
-    /// What made the last one.
+    /// The signals of the last exchange.
     pub signals: Vec<String>,
-    /// How the agent kept the principles of SOUL.md.
+    /// How well the agent follows the principles of SOUL.md.
     pub alignment: Vec<Alignment>,
-    /// What the agent claimed to remember and nothing remembered bears out; told once.
+    /// Claims of the agent that memory does not confirm; injected once.
     pub doubts: Vec<String>,
-    /// Lessons that were put in since the last exchange, and those whose outcome the next message shows.
+    /// Lessons that were injected since the last exchange, and those whose outcome the next message shows.
     pub(crate) lessons: Vec<i64>,
     pub(crate) awaiting: Vec<i64>,
-    /// The last answers, by what they said.
-    pub(crate) answered: Vec<Answered>,
-    /// What was put in, and at which turn.
+    /// The last answers.
+    pub(crate) answered: Vec<RecentAnswer>,
+    /// Injected lines, and the turn of each.
     pub(crate) injected: Vec<(u32, String)>,
 }
 
 impl State {
-    /// Tells whether this was put in within the last turns.
+    /// Tells whether a line was injected within the last turns.
     pub(crate) fn was_injected(&self, source: &str, within: u32) -> bool {
         self.injected
             .iter()
             .any(|(turn, known)| known == source && self.turn - (*turn).min(self.turn) < within)
     }
 
-    /// Notes what is put in now. A host that archives nothing has turns all the same.
+    /// Records injected lines. Turns are counted here too, because some hosts archive nothing.
     pub(crate) fn note_injected(&mut self, sources: impl Iterator<Item = String>) {
         if self.injected.last().is_some_and(|(turn, _)| *turn >= self.turn) {
             self.turn += 1;
         }
         self.injected.extend(sources.map(|source| (self.turn, source)));
-        let over = self.injected.len().saturating_sub(INJECTED);
+        let over = self.injected.len().saturating_sub(MAX_INJECTED);
         self.injected.drain(..over);
     }
 
-    /// How far the conversation has drifted.
+    /// Returns how far the conversation has drifted.
     pub fn drift(&self) -> f64 {
         self.entropy.last().copied().unwrap_or(0.0)
     }
 }
 
 pub(crate) fn load(db: &Connection, session: &SessionId) -> Result<State> {
-    // A state that another version wrote and that can't be read is a session that starts anew.
+    // A state of another version that can't be read is reset.
     let read = db.row("SELECT state FROM turns WHERE session = $1", [session], |row| {
         Ok(serde_json::from_str(row.text(0)?).unwrap_or_default())
     });
@@ -80,5 +79,5 @@ pub(crate) fn save(db: &Connection, caller: &Caller, state: &State) -> Result<()
         ON CONFLICT (session) DO UPDATE SET state = excluded.state, at = excluded.at,
             private = max(private, excluded.private)";
     db.run(sql, (session, serde_json::to_string(state)?, now, private))?;
-    db.run("DELETE FROM turns WHERE at < $1", [now.plus_days(-FORGOTTEN_DAYS)]).map(drop)
+    db.run("DELETE FROM turns WHERE at < $1", [now.plus_days(-RESET_DAYS)]).map(drop)
 }

@@ -1,4 +1,4 @@
-//! Topics and anchors (T3): what a conversation is about, and moments of it worth keeping in sight.
+//! Topics and anchors: the subjects of a conversation, and statements to keep in mind.
 
 use crate::base::text::cut;
 use serde::{Deserialize, Serialize};
@@ -11,15 +11,17 @@ use crate::index::{Language, analyse};
 use crate::records::session::exchange::Row;
 use crate::records::session::said;
 
-/// How many exchanges a topic outlives its last mention.
-const WINDOW: u32 = 6;
-/// In how many exchanges of the window a topic must be mentioned to be what everything is about.
-const FIXATED: usize = 4;
-/// How many topics are followed.
-const MOST: usize = 12;
-/// How many anchors are kept, for how long, and how much of each.
-const ANCHORS: usize = 15;
-const ANCHORED_MS: i64 = 2 * 3_600_000;
+/// How many exchanges a topic lasts after its last mention.
+const WINDOW_EXCHANGES: u32 = 6;
+/// In how many exchanges of the window a topic must be mentioned to be fixated.
+const FIXATED_EXCHANGES: usize = 4;
+/// How many topics are tracked.
+const MAX_TOPICS: usize = 12;
+/// How many anchors are kept.
+const MAX_ANCHORS: usize = 15;
+/// How long an anchor is kept.
+const ANCHOR_MS: i64 = 2 * 3_600_000;
+/// The most characters of an anchor.
 const ANCHOR_CHARS: usize = 200;
 
 /// One topic of a conversation.
@@ -32,43 +34,44 @@ pub struct Topic {
     pub(crate) turns: Vec<u32>,
 }
 
-/// How a topic stands.
+/// The status of a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
-    /// Spoken of lately.
+pub enum TopicStatus {
+    /// Mentioned lately.
     Active,
-    /// Spoken of all the time.
+    /// Mentioned all the time.
     Fixated,
-    /// Not spoken of in the last half of the window.
+    /// Not mentioned in the last half of the window.
     Fading,
 }
 
 impl Topic {
-    /// Returns how the topic stands after this many exchanges; `None`: it is not one any more, or not yet.
-    pub fn standing(&self, turn: u32) -> Option<Standing> {
+    /// Returns the status of the topic after this many exchanges; `None`: it is no topic any more, or not yet.
+    pub fn standing(&self, turn: u32) -> Option<TopicStatus> {
         let last = *self.turns.last()?;
         let ago = turn.saturating_sub(last);
-        let within = self.turns.iter().filter(|mentioned| turn.saturating_sub(**mentioned) < WINDOW).count();
-        if ago >= WINDOW || self.turns.len() < 2 {
+        let within =
+            self.turns.iter().filter(|mentioned| turn.saturating_sub(**mentioned) < WINDOW_EXCHANGES).count();
+        if ago >= WINDOW_EXCHANGES || self.turns.len() < 2 {
             return None;
         }
         Some(match () {
-            () if ago >= WINDOW / 2 => Standing::Fading,
-            () if within >= FIXATED => Standing::Fixated,
-            () => Standing::Active,
+            () if ago >= WINDOW_EXCHANGES / 2 => TopicStatus::Fading,
+            () if within >= FIXATED_EXCHANGES => TopicStatus::Fixated,
+            () => TopicStatus::Active,
         })
     }
 }
 
-/// A moment worth keeping in sight.
+/// A statement to keep in mind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
     /// `identity` or `contradiction`.
     pub kind: String,
-    /// What the user said.
+    /// The user's words.
     pub text: String,
-    /// When.
+    /// The time.
     pub at: Time,
 }
 
@@ -77,11 +80,11 @@ static ANCHORED: [(&str, List); 2] = [
     ("contradiction", words::CONVERSATION.list("contradiction")),
 ];
 
-/// Follows an exchange.
+/// Updates the state with an exchange.
 pub(super) fn follow(state: &mut State, row: &Row, language: Language) {
     mention(state, row, language);
     let now = row.at;
-    state.anchors.retain(|anchor| now.as_millis() - anchor.at.as_millis() < ANCHORED_MS);
+    state.anchors.retain(|anchor| now.as_millis() - anchor.at.as_millis() < ANCHOR_MS);
     for sentence in said::sentences(&said::prose(&row.user)) {
         let words = said::words(sentence);
         let kind =
@@ -93,31 +96,31 @@ pub(super) fn follow(state: &mut State, row: &Row, language: Language) {
             state.anchors.push(Anchor { kind: (*kind).to_owned(), text, at: now });
         }
     }
-    let over = state.anchors.len().saturating_sub(ANCHORS);
+    let over = state.anchors.len().saturating_sub(MAX_ANCHORS);
     state.anchors.drain(..over);
 }
 
-/// The anchors that still hold.
+/// Returns the anchors that are still valid.
 pub(super) fn holding(state: &State, now: Time) -> impl Iterator<Item = &Anchor> {
-    state.anchors.iter().filter(move |anchor| now.as_millis() - anchor.at.as_millis() < ANCHORED_MS)
+    state.anchors.iter().filter(move |anchor| now.as_millis() - anchor.at.as_millis() < ANCHOR_MS)
 }
 
-/// Notes what an exchange speaks of: words that are not common ones, of both sides, in prose.
+/// Records the topics of an exchange: the rare words of both sides, in prose.
 fn mention(state: &mut State, row: &Row, language: Language) {
-    const RARE: f32 = 0.4;
+    const MIN_RARITY: f32 = 0.4;
     let turn = state.turn;
     for side in [&row.user, &row.agent] {
         for word in said::prose(side).split_whitespace() {
             let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
             let letters = bare.chars().filter(|c| c.is_alphabetic()).count();
             let Some(stem) = analyse::words(bare, language).pop() else { continue };
-            if letters < 4 || language.is_common(&stem) || builtin::rarity(bare) < RARE {
+            if letters < 4 || language.is_common(&stem) || builtin::rarity(bare) < MIN_RARITY {
                 continue;
             }
             match state.topics.iter_mut().find(|topic| topic.stem == stem) {
                 Some(topic) if topic.turns.last() != Some(&turn) => topic.turns.push(turn),
                 Some(_) => {}
-                // A word of the agent's alone is not yet what the conversation is about.
+                // A word that only the agent used is not yet a topic.
                 None if std::ptr::eq(side, &row.user) => {
                     state.topics.push(Topic { word: bare.to_lowercase(), stem, turns: vec![turn] });
                 }
@@ -125,13 +128,13 @@ fn mention(state: &mut State, row: &Row, language: Language) {
             }
         }
     }
-    state.topics.retain(|topic| topic.turns.last().is_some_and(|last| turn - last < WINDOW));
+    state.topics.retain(|topic| topic.turns.last().is_some_and(|last| turn - last < WINDOW_EXCHANGES));
     for topic in &mut state.topics {
-        topic.turns.retain(|mentioned| turn - mentioned < 2 * WINDOW);
+        topic.turns.retain(|mentioned| turn - mentioned < 2 * WINDOW_EXCHANGES);
     }
-    // Those that are spoken of most, then the newest, stay.
+    // The most mentioned topics, then the newest, are kept.
     state.topics.sort_by_key(|topic| std::cmp::Reverse((topic.turns.len(), topic.turns.last().copied())));
-    state.topics.truncate(MOST * 4);
+    state.topics.truncate(MAX_TOPICS * 4);
 }
 
 #[cfg(test)]
@@ -156,18 +159,18 @@ mod tests {
         state
     }
 
-    fn standing(state: &State, word: &str) -> Option<Standing> {
+    fn standing(state: &State, word: &str) -> Option<TopicStatus> {
         state.topics.iter().find(|topic| topic.word == word).and_then(|topic| topic.standing(state.turn))
     }
 
     #[test]
     fn a_topic_can_be_active_fixated_and_fading() {
         let mut lines = vec!["the migration is late", "how is the migration"];
-        assert_eq!(standing(&talk(&lines), "migration"), Some(Standing::Active));
+        assert_eq!(standing(&talk(&lines), "migration"), Some(TopicStatus::Active));
         lines.extend(["this migration again", "migration migration"]);
-        assert_eq!(standing(&talk(&lines), "migration"), Some(Standing::Fixated));
+        assert_eq!(standing(&talk(&lines), "migration"), Some(TopicStatus::Fixated));
         lines.extend(["lunch now", "the weather is fine", "birds sing"]);
-        assert_eq!(standing(&talk(&lines), "migration"), Some(Standing::Fading));
+        assert_eq!(standing(&talk(&lines), "migration"), Some(TopicStatus::Fading));
         lines.extend(["trees", "clouds", "rain"]);
         assert_eq!(standing(&talk(&lines), "migration"), None, "dropped");
     }
@@ -195,8 +198,8 @@ mod tests {
     fn anchors_are_few_and_expire() {
         let lines: Vec<String> = (0..40).map(|n| format!("call me number {n}")).collect();
         let state = talk(&lines.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!(state.anchors.len(), ANCHORS);
-        assert_eq!(holding(&state, Time::from_millis(41 * 60_000)).count(), ANCHORS);
-        assert_eq!(holding(&state, Time::from_millis(41 * 60_000 + ANCHORED_MS)).count(), 0);
+        assert_eq!(state.anchors.len(), MAX_ANCHORS);
+        assert_eq!(holding(&state, Time::from_millis(41 * 60_000)).count(), MAX_ANCHORS);
+        assert_eq!(holding(&state, Time::from_millis(41 * 60_000 + ANCHOR_MS)).count(), 0);
     }
 }

@@ -44,7 +44,7 @@ pub use record::import as import_transcript;
 pub(crate) use record::{absent, formats, lines, set_formats, set_shared, shared};
 pub(crate) use retention::retain;
 pub use show::{Session, SessionMessage};
-pub(crate) use show::{list, show};
+pub(crate) use show::{list, next_message, show};
 pub use transcript::{Line, Role};
 pub(crate) use transcript::{NO_REPLY, copy_missing, listed};
 

@@ -88,6 +88,14 @@ pub(crate) fn show(
     Ok((session, said))
 }
 
+/// Returns the author and the text of the message that follows another one in its session.
+pub(crate) fn next_message(db: &Connection, reference: &str) -> Result<Option<(Option<String>, String)>> {
+    let sql = "SELECT next.author, next.text FROM passages AS this
+        JOIN passages AS next ON next.session = this.session AND next.live AND next.seq > this.seq
+        WHERE this.ref = $1 AND this.live ORDER BY next.seq, next.id LIMIT 1";
+    db.row(sql, [reference], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
 /// Resolves an id or a unique beginning of one. An exact match wins.
 fn resolve(db: &Connection, given: &str) -> Result<String> {
     if is_known(db, given)? {

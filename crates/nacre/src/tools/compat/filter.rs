@@ -1,5 +1,5 @@
-//! The filters of mem0's clients: parsed once, within limits, and held against entries exactly. What is compared is what is shown, so
-//! that no filter tells what a masked credential is made of.
+//! The filters of mem0's clients: parsed once, within limits, and applied to entries exactly. They compare redacted values, so
+//! that no filter reveals a credential.
 
 use serde_json::{Map, Value};
 
@@ -8,11 +8,12 @@ use crate::base::redact;
 use crate::base::{Error, Result, Time};
 use crate::records::entry::Entry;
 
-/// The most comparisons of a filter, and characters, as JSON: each is made with every memory there is.
-const MOST_COMPARED: usize = 500;
-const LONGEST_FILTER: usize = 100_000;
+/// The most comparisons of a filter, because each is made with every memory.
+const MAX_COMPARISONS: usize = 500;
+/// The most characters of a filter, as JSON.
+const MAX_FILTER_CHARS: usize = 100_000;
 
-/// What a memory must be like.
+/// A condition on memories.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Filter {
     /// All of these.
@@ -21,11 +22,11 @@ pub(super) enum Filter {
     Any(Vec<Filter>),
     /// None of these.
     None(Vec<Filter>),
-    /// A field compares so with a value.
+    /// A comparison of a field with a value.
     Is(String, Op, Value),
 }
 
-/// How a field and a value compare.
+/// An operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     Eq,
@@ -54,22 +55,23 @@ const OPS: &[(&str, Op)] = &[
 ];
 
 /// The fields that are times.
-const TIMES: &[&str] = &["created_at", "timestamp", "updated_at"];
+const TIME_FIELDS: &[&str] = &["created_at", "timestamp", "updated_at"];
 
 impl Filter {
-    /// Reads a filter that can be held against every memory there is.
+    /// Reads a filter within the limits.
     pub(super) fn read(filters: Map<String, Value>) -> Result<Filter> {
         let filters = Value::Object(filters);
         let filter = Filter::parse(&filters)?;
-        if filter.compared() > MOST_COMPARED || filters.to_string().len() > LONGEST_FILTER {
-            let problem =
-                format!("compare more than {MOST_COMPARED} times, or have {LONGEST_FILTER} characters");
+        if filter.compared() > MAX_COMPARISONS || filters.to_string().len() > MAX_FILTER_CHARS {
+            let problem = format!(
+                "compare more than {MAX_COMPARISONS} times, or have more than {MAX_FILTER_CHARS} characters"
+            );
             return Err(Error::bad_argument("mem0", "filters", problem));
         }
         Ok(filter)
     }
 
-    /// How much it compares.
+    /// Returns its number of comparisons.
     fn compared(&self) -> usize {
         match self {
             Filter::All(many) | Filter::Any(many) | Filter::None(many) => {
@@ -79,7 +81,7 @@ impl Filter {
         }
     }
 
-    /// Tells whether all that fits belongs to someone that it names.
+    /// Tells whether every match belongs to an owner that it names.
     pub(super) fn names_owner(&self) -> bool {
         match self {
             Filter::All(all) => all.iter().any(Filter::names_owner),
@@ -96,7 +98,9 @@ impl Filter {
     /// Reads a filter as mem0 writes it.
     fn parse(value: &Value) -> Result<Filter> {
         let bad = |problem: String| Error::bad_argument("mem0", "filters", problem);
-        let Value::Object(fields) = value else { return Err(bad("has something that is no object".into())) };
+        let Value::Object(fields) = value else {
+            return Err(bad("has a value that is not an object".into()));
+        };
         let many = |name: &str, value: &Value| match value {
             Value::Array(filters) => filters.iter().map(Filter::parse).collect::<Result<Vec<_>>>(),
             Value::Object(_) if name == "NOT" => Ok(vec![Filter::parse(value)?]),
@@ -110,7 +114,7 @@ impl Filter {
                 "NOT" => all.push(Filter::None(many(name, value)?)),
                 "metadata" => {
                     let Value::Object(inner) = value else {
-                        return Err(bad("has `metadata` that is no object".into()));
+                        return Err(bad("has `metadata` that is not an object".into()));
                     };
                     for (key, value) in inner {
                         all.extend(Filter::field(&format!("metadata.{key}"), value).map_err(bad)?);
@@ -142,7 +146,7 @@ impl Filter {
                 .map(|(op, value)| {
                     let known = OPS.iter().find(|(word, _)| word == op);
                     let (_, op) = known.ok_or_else(|| {
-                        format!("has `{}`, which is no operator", crate::base::text::shorten(op))
+                        format!("has `{}`, which is not an operator", crate::base::text::shorten(op))
                     })?;
                     is(*op, value)
                 })
@@ -152,11 +156,11 @@ impl Filter {
         }
     }
 
-    /// A value as it is compared: a time as a number, for it can be written in many ways.
+    /// Returns a value for comparison: a time as a number, because it can be written in many ways.
     fn value(name: &str, op: Op, value: &Value) -> Result<Value, String> {
         match value {
-            Value::String(text) if TIMES.contains(&name) && text != "*" => {
-                let time = Time::parse(text).ok_or_else(|| format!("has `{name}` that is no time"))?;
+            Value::String(text) if TIME_FIELDS.contains(&name) && text != "*" => {
+                let time = Time::parse(text).ok_or_else(|| format!("has `{name}` that is not a time"))?;
                 Ok(time.as_millis().into())
             }
             Value::String(text) if op == Op::Icontains => Ok(text.to_lowercase().into()),
@@ -164,7 +168,7 @@ impl Filter {
         }
     }
 
-    /// The owners that every memory that fits has.
+    /// Returns the owners that every match has.
     pub(super) fn owners(&self) -> Vec<(&str, &str)> {
         match self {
             Filter::All(all) => all.iter().flat_map(Filter::owners).collect(),
@@ -187,7 +191,7 @@ impl Filter {
     }
 }
 
-/// A field of a memory, as it is shown; null where it has none. What is masked is not to be guessed letter by letter.
+/// Returns a field of a memory, redacted; null if it has none. A credential must not be guessed letter by letter.
 fn field_of(entry: &Entry, name: &str) -> Value {
     let data = entry.data.as_ref();
     match name {
@@ -209,7 +213,7 @@ fn field_of(entry: &Entry, name: &str) -> Value {
 
 fn compare(has: &Value, op: Op, value: &Value) -> bool {
     use std::cmp::Ordering::{Equal, Greater, Less};
-    // Of a list, one that fits will do.
+    // One matching item of a list is enough.
     if let (Value::Array(items), Op::Eq | Op::In | Op::Contains | Op::Icontains) = (has, op) {
         return items.iter().any(|item| match op {
             Op::Contains => item == value,
@@ -226,7 +230,7 @@ fn compare(has: &Value, op: Op, value: &Value) -> bool {
     match op {
         Op::Eq if value == "*" => !has.is_null(),
         Op::Eq => same(value),
-        // In a list `*` is a name like any other.
+        // In a list `*` is an ordinary name.
         Op::In => value.as_array().is_some_and(|values| values.iter().any(same)),
         Op::Ne => !compare(has, Op::Eq, value),
         Op::Nin => !compare(has, Op::In, value),
@@ -294,11 +298,11 @@ mod tests {
             (json!({ "categories": { "in": ["tea"] } }), true),
             (json!({ "created_at": { "gte": "2026-02-18", "lt": "2026-02-19" } }), true),
             (json!({ "created_at": { "lt": "2026-02-18" } }), false),
-            // A moment is the same however it is written.
+            // The same moment in different notations is equal.
             (json!({ "created_at": "2026-02-18T15:30:00+01:00" }), true),
             (json!({ "created_at": { "lt": "2026-02-18T14:30:00.5Z" } }), true),
             (json!({ "created_at": { "gt": "2026-02-18T15:00:00+02:00" } }), true),
-            // A star stands for all only by itself, and what has a tag does not lack it.
+            // A star means all only by itself, and a memory with a tag does not lack it.
             (json!({ "user_id": { "in": ["*"] } }), false),
             (json!({ "user_id": ["*"] }), false),
             (json!({ "user_id": { "ne": "*" } }), false),
@@ -329,7 +333,7 @@ mod tests {
     fn a_filter_has_bounds_and_names_an_owner() {
         let read = |filter: Value| Filter::read(filter.as_object().unwrap().clone());
         for filter in
-            [json!({ "OR": vec![json!({ "a": 1 }); 600] }), json!({ "a": "x".repeat(LONGEST_FILTER) })]
+            [json!({ "OR": vec![json!({ "a": 1 }); 600] }), json!({ "a": "x".repeat(MAX_FILTER_CHARS) })]
         {
             assert_eq!(read(filter).unwrap_err().code(), "bad_argument");
         }

@@ -1,7 +1,7 @@
-//! What mem0's clients ask for, over entries. Who a memory belongs to (`user_id`, `agent_id`, `app_id`, `run_id`) and its
-//! metadata stand with the entry and filter exactly; the owners are tags too, so that people see them. A group is never
-//! chosen by them: it is the caller's.
-#![expect(missing_docs, reason = "the words of mem0")]
+//! The API of mem0, over entries. The owners of a memory (`user_id`, `agent_id`, `app_id`, `run_id`) and its metadata are stored
+//! with the entry and filter exactly. Owners are tags too, so that people see them. They never select a group: that is the
+//! caller's.
+#![expect(missing_docs, reason = "the names of mem0")]
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use super::filter::Filter;
 use crate::base::caller::Actor;
 use crate::base::ids::{EntryId, EntryRef};
 use crate::base::redact::{Redact, redact};
-use crate::base::{Error, Result, Time};
+use crate::base::{Calendar, Error, Result, Time};
 use crate::group::View;
 use crate::index::Scope;
 use crate::records::entry::{
@@ -25,14 +25,14 @@ use crate::tools::limits::Action;
 use crate::tools::memory::{forget_entries, is_behavioral};
 use crate::tools::tool::Request;
 
-/// The fields that say whose a memory is.
+/// The fields for the owners of a memory.
 pub const OWNERS: &[&str] = &["user_id", "agent_id", "app_id", "run_id"];
 /// The most characters of metadata, as JSON.
-const MOST_METADATA: usize = 8_000;
-/// How many hits a search looks through for those that a filter leaves.
-const LOOKED_THROUGH: usize = 2_000;
+const MAX_METADATA_CHARS: usize = 8_000;
+/// How many hits a filter is applied to.
+const MAX_FILTERED_HITS: usize = 2_000;
 
-/// One memory, as mem0 has it.
+/// One memory in mem0's form.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Memory {
@@ -93,7 +93,7 @@ pub struct AddRequest {
     pub run_id: Option<String>,
     #[schemars(with = "Option<Map<String, Value>>")]
     pub metadata: Option<Map<String, Value>>,
-    /// Only what the user said; otherwise all but the system's messages.
+    /// Only the user's messages; otherwise all except the system's.
     pub infer: Option<bool>,
     /// YYYY-MM-DD.
     pub expiration_date: Option<String>,
@@ -148,7 +148,7 @@ impl Request for AddRequest {
         check_data(TOOL, &data.metadata, self.expiration_date.as_deref())?;
         data.expires = self.expiration_date;
         let tags = Tags::new(data.owner.iter().filter_map(|(name, value)| tag(name, value)));
-        // Without a model that sums up, what the user said is what there is to know; where no user speaks, the others.
+        // Without a model that summarises, the user's messages are the memories; without any, the other messages.
         let infer = self.infer.unwrap_or(true);
         let of_user = self.messages.iter().any(|message| message.role == "user");
         let wanted = |message: &&Message| match message.role.as_str() {
@@ -192,12 +192,12 @@ impl Request for AddRequest {
         Ok(Added { results })
     }
 
-    fn say(answer: &Added, _: Time) -> String {
+    fn say(answer: &Added, _: &Calendar) -> String {
         format!("{} memories.", answer.results.len())
     }
 }
 
-/// A text in pieces that fit an entry, cut where lines, sentences or words end.
+/// Splits a text into pieces that fit an entry, at the end of lines, sentences or words.
 fn pieces(text: &str) -> Vec<&str> {
     let (mut rest, mut all) = (text.trim(), Vec::new());
     while let Some((most, _)) = rest.char_indices().nth(MAX_CONTENT_CHARS) {
@@ -213,25 +213,27 @@ fn pieces(text: &str) -> Vec<&str> {
 }
 
 fn checked_owner(tool: &str, field: &str, value: &str) -> Result<String> {
-    const LONGEST: usize = 200;
+    const MAX_OWNER_CHARS: usize = 200;
     if value.trim().is_empty() {
         return Err(Error::bad_argument(tool, field, "is empty"));
     }
     match value.chars().count() {
-        length if length > LONGEST => {
-            Err(Error::bad_argument(tool, field, format!("has {length} characters, at most {LONGEST} fit")))
-        }
+        length if length > MAX_OWNER_CHARS => Err(Error::bad_argument(
+            tool,
+            field,
+            format!("has {length} characters, at most {MAX_OWNER_CHARS} fit"),
+        )),
         _ => Ok(value.to_owned()),
     }
 }
 
 fn check_data(tool: &str, metadata: &Map<String, Value>, expires: Option<&str>) -> Result<()> {
     let size = serde_json::to_string(metadata)?.chars().count();
-    if size > MOST_METADATA {
+    if size > MAX_METADATA_CHARS {
         return Err(Error::bad_argument(
             tool,
             "metadata",
-            format!("has {size} characters, at most {MOST_METADATA} fit"),
+            format!("has {size} characters, at most {MAX_METADATA_CHARS} fit"),
         ));
     }
     if expires.is_some_and(|day| crate::base::time::Day::parse(day).is_none()) {
@@ -240,12 +242,12 @@ fn check_data(tool: &str, metadata: &Map<String, Value>, expires: Option<&str>) 
     Ok(())
 }
 
-/// What an owner is, as its tag begins: `user` for `user_id`.
+/// Returns the prefix of an owner's tag: `user` for `user_id`.
 fn kind(owner: &str) -> &str {
     owner.trim_end_matches("_id")
 }
 
-/// The tag of an owner, where it fits into one.
+/// Returns the tag of an owner, if it is short enough.
 fn tag(name: &str, value: &str) -> Option<String> {
     let tag = format!("{}:{value}", kind(name));
     let is_kept =
@@ -253,15 +255,15 @@ fn tag(name: &str, value: &str) -> Option<String> {
     is_kept.then_some(tag)
 }
 
-/// Find memories, by a question or newest first.
+/// Find memories by a query, or list the newest.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FindRequest {
     #[schemars(length(max = 2000))]
     pub query: Option<String>,
-    /// Only these.
+    /// Only these ids.
     #[schemars(length(max = 1000))]
     pub ids: Option<Vec<String>>,
-    /// What mem0 calls filters.
+    /// The filters of mem0.
     #[schemars(with = "Option<Map<String, Value>>")]
     pub filters: Option<Map<String, Value>>,
     #[schemars(range(min = 0))]
@@ -321,7 +323,7 @@ impl Request for FindRequest {
                 hits.map(|(entry, score)| Memory::new(entry, Some(score))).collect()
             }
             _ => {
-                // All are counted, but only those of the page are kept.
+                // All matches are counted, but only those of the page are kept.
                 let (mut count, mut results) = (0, Vec::new());
                 call.read(|db| {
                     entry::walk_current(db, |entry| {
@@ -341,18 +343,18 @@ impl Request for FindRequest {
         Ok(Found { count, results: found.into_iter().skip(offset).take(limit).collect() })
     }
 
-    fn say(answer: &Found, _: Time) -> String {
+    fn say(answer: &Found, _: &Calendar) -> String {
         answer.results.iter().map(|found| found.memory.as_str()).collect::<Vec<_>>().join("\n")
     }
 }
 
-/// The entries that a question finds, best first. The owners that the filter asks for narrow it by their tags already.
+/// Returns the hits of a query, best first. The tags of the filter's owners narrow the search.
 fn search(call: &mut Call<'_>, query: &str, filter: &Filter) -> Result<Vec<(Entry, f64)>> {
     let request = search::Request {
         query: query.to_owned(),
         scope: vec![Scope::Entries],
         tags: Tags::new(filter.owners().iter().filter_map(|(name, value)| tag(name, value))),
-        limit: LOOKED_THROUGH,
+        limit: MAX_FILTERED_HITS,
         at: call.caller.now,
         ..Default::default()
     };
@@ -380,13 +382,13 @@ pub struct UpdateRequest {
     pub text: Option<String>,
     #[schemars(with = "Option<Map<String, Value>>")]
     pub metadata: Option<Map<String, Value>>,
-    /// YYYY-MM-DD; empty: it no longer expires.
+    /// YYYY-MM-DD; empty: it never expires.
     pub expiration_date: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Updated(#[schemars(with = "Which")] pub Memory);
+pub struct Updated(#[schemars(with = "MemoryIdentity")] pub Memory);
 
 impl Redact for Updated {
     fn redact(&mut self) {
@@ -396,7 +398,7 @@ impl Redact for Updated {
 
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "a schema")]
-struct Which {
+struct MemoryIdentity {
     id: EntryId,
     memory: String,
 }
@@ -439,12 +441,12 @@ impl Request for UpdateRequest {
         Ok(Updated(Memory::new(entry, None)))
     }
 
-    fn say(Updated(answer): &Updated, _: Time) -> String {
+    fn say(Updated(answer): &Updated, _: &Calendar) -> String {
         answer.memory.clone()
     }
 }
 
-/// Delete memories for good: these, or all that filters leave.
+/// Delete memories permanently: by id, or all matches of filters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DeleteRequest {
     #[schemars(length(max = 1000))]
@@ -461,11 +463,11 @@ pub struct Deleted {
 redact! { Deleted { / deleted } }
 
 impl DeleteRequest {
-    /// What is to go.
+    /// Returns the memories to delete.
     pub(super) fn going(&self, db: &Connection) -> Result<Vec<Entry>> {
         let mut going: Vec<Entry> = Vec::new();
         match (&self.ids, &self.filters) {
-            // All or none of those that are named.
+            // All named memories or none.
             (Some(ids), _) => {
                 let mut known = std::collections::HashSet::new();
                 for id in ids {
@@ -480,7 +482,7 @@ impl DeleteRequest {
             }
             (None, Some(filters)) if !filters.is_empty() => {
                 let filter = Filter::read(filters.clone())?;
-                // What is past belongs to them as well.
+                // Superseded memories belong to the owners as well.
                 entry::newest_first(db, |entry| {
                     if filter.fits(&entry) {
                         going.push(entry);
@@ -489,11 +491,7 @@ impl DeleteRequest {
                 })?;
             }
             _ => {
-                return Err(Error::bad_argument(
-                    "mem0_delete",
-                    "filters",
-                    "is missing: what is to be deleted?",
-                ));
+                return Err(Error::bad_argument("mem0_delete", "filters", "is missing; say what to delete"));
             }
         }
         Ok(going)
@@ -535,12 +533,12 @@ impl Request for DeleteRequest {
         Ok(Deleted { deleted: gone.len() })
     }
 
-    fn say(answer: &Deleted, _: Time) -> String {
+    fn say(answer: &Deleted, _: &Calendar) -> String {
         format!("{} memories deleted.", answer.deleted)
     }
 }
 
-/// The texts that a memory had.
+/// Return the earlier texts of a memory.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryRequest {
     pub id: EntryRef,
@@ -580,12 +578,12 @@ impl Request for HistoryRequest {
         Ok(History { history: times.enumerate().map(row).collect() })
     }
 
-    fn say(answer: &History, _: Time) -> String {
+    fn say(answer: &History, _: &Calendar) -> String {
         format!("{} texts.", answer.history.len())
     }
 }
 
-/// Whose memories there are.
+/// List the owners of memories.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OwnersRequest {}
 
@@ -602,7 +600,7 @@ impl Request for OwnersRequest {
     const NAME: &str = "mem0_owners";
 
     fn run(self, call: &mut Call<'_>) -> Ran<Owners> {
-        // By kind and name: how many, the first and the last.
+        // By kind and name: the count, the first and the last.
         let mut owners: std::collections::BTreeMap<(usize, String), (usize, Time, Time)> =
             std::collections::BTreeMap::new();
         call.read(|db| {
@@ -627,7 +625,7 @@ impl Request for OwnersRequest {
         Ok(Owners { results: owners.into_iter().map(row).collect() })
     }
 
-    fn say(answer: &Owners, _: Time) -> String {
+    fn say(answer: &Owners, _: &Calendar) -> String {
         format!("{} owners.", answer.results.len())
     }
 }

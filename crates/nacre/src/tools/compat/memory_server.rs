@@ -1,6 +1,6 @@
-//! The tools of the official MCP memory server (`@modelcontextprotocol/server-memory`), over our graph: an entity is one of
-//! ours, its type and each of its observations are facts of it, a relation is a relation. What the graph knows from elsewhere
-//! is shown too: a fact of another key as the observation `key: value`.
+//! The tools of the official MCP memory server (`@modelcontextprotocol/server-memory`), over the knowledge graph. An entity is
+//! an entity, its type and each of its observations are facts, and a relation is a relation. Facts from other sources are
+//! shown too, as the observation `key: value`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::caller::Visibility;
 use crate::base::redact;
-use crate::base::{Error, Result, Time};
+use crate::base::{Calendar, Error, Result};
 use crate::records::graph::fact::{self, Draft, Fact};
 use crate::records::graph::relation::{self, RelationRef};
 use crate::records::graph::{self, ENTITY_TYPE, OBSERVATIONS, name};
@@ -20,10 +20,10 @@ use crate::tools::graph::origin;
 use crate::tools::limits::Action;
 use crate::tools::tool::Request;
 
-/// How many of anything one call may have.
-const MOST: u32 = 1_000;
+/// The most items of one call.
+const MAX_ITEMS: u32 = 1_000;
 
-/// An entity, as the server has it.
+/// An entity in the server's form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -36,7 +36,7 @@ pub(super) struct Node {
     observations: Vec<String>,
 }
 
-/// A relation, as the server has it.
+/// A relation in the server's form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -56,16 +56,16 @@ pub(super) struct Graph {
     relations: Vec<Edge>,
 }
 
-/// The graph with what lies behind it.
+/// The graph with its rows.
 struct Known {
-    /// By the names as they are looked up.
+    /// By normalised name.
     nodes: Vec<(String, Node)>,
     edges: Vec<(String, Edge)>,
     facts: Vec<Fact>,
 }
 
 impl Known {
-    /// Reads all that holds, as the connection sees it.
+    /// Reads the current graph, as the connection sees it.
     fn read(db: &Connection) -> Result<Known> {
         let facts = fact::list(db, &fact::Filter::default(), usize::MAX)?;
         let mut of: HashMap<&str, (Option<&str>, Vec<String>)> = HashMap::new();
@@ -89,7 +89,7 @@ impl Known {
         Ok(Known { edges: edges.collect(), nodes, facts })
     }
 
-    /// The entities that were made here, and not only heard of, by the names as they are looked up.
+    /// Returns the entities that were created here, not only mentioned, by normalised name.
     fn made(&self) -> HashSet<String> {
         self.facts
             .iter()
@@ -98,13 +98,13 @@ impl Known {
             .collect()
     }
 
-    /// The entity that a name means; an alias does too.
+    /// Returns the entity of a name or an alias.
     fn find(&self, db: &Connection, given: &str) -> Result<Option<&Node>> {
         let Some(entity) = name::find(db, given)? else { return Ok(None) };
         Ok(self.nodes.iter().map(|(_, node)| node).find(|node| node.name == entity.name))
     }
 
-    /// The part with these entities, and the relations that have one of them at an end.
+    /// Returns the part with these entities and their relations.
     fn part(self, mut wanted: impl FnMut(&Node) -> bool) -> Graph {
         let entities: Vec<Node> =
             self.nodes.into_iter().map(|(_, node)| node).filter(|node| wanted(node)).collect();
@@ -115,7 +115,7 @@ impl Known {
     }
 }
 
-/// A fact as an observation.
+/// Returns a fact as an observation.
 fn observed(fact: &Fact) -> String {
     match fact.key.as_str() {
         OBSERVATIONS => fact.value.clone(),
@@ -123,7 +123,7 @@ fn observed(fact: &Fact) -> String {
     }
 }
 
-/// What an entity may be called that is the user or the agent itself, and its category.
+/// Returns the category of an entity that is the user or the agent itself, by its usual names.
 fn category_of(db: &Connection, given: &str, r#type: &str) -> Option<String> {
     match name::fold(given).as_str() {
         "user" | "default user" => Some("user".into()),
@@ -132,7 +132,7 @@ fn category_of(db: &Connection, given: &str, r#type: &str) -> Option<String> {
     }
 }
 
-/// Sets a fact. Tells whether it is new.
+/// Sets a fact, and tells whether it is new.
 fn set(write: &Write<'_>, entity: &str, [key, value]: [&str; 2], category: Option<&str>) -> Result<bool> {
     let draft = Draft { entity, key, value, category, importance: None, permanent: None };
     Ok(!fact::set(write.db, &origin(write, None, None), &draft)?.known)
@@ -141,7 +141,7 @@ fn set(write: &Write<'_>, entity: &str, [key, value]: [&str; 2], category: Optio
 /// Create multiple new entities in the knowledge graph
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct CreateEntities {
-    #[schemars(length(max = MOST))]
+    #[schemars(length(max = MAX_ITEMS))]
     entities: Vec<Node>,
 }
 
@@ -177,7 +177,7 @@ impl Request for CreateEntities {
         Ok(Entities { entities: fresh })
     }
 
-    fn say(answer: &Entities, _: Time) -> String {
+    fn say(answer: &Entities, _: &Calendar) -> String {
         pretty(&answer.entities)
     }
 }
@@ -185,7 +185,7 @@ impl Request for CreateEntities {
 /// Create multiple new relations between entities in the knowledge graph. Relations should be in active voice
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct CreateRelations {
-    #[schemars(length(max = MOST))]
+    #[schemars(length(max = MAX_ITEMS))]
     relations: Vec<Edge>,
 }
 
@@ -221,7 +221,7 @@ impl Request for CreateRelations {
         Ok(Edges { relations: fresh })
     }
 
-    fn say(answer: &Edges, _: Time) -> String {
+    fn say(answer: &Edges, _: &Calendar) -> String {
         pretty(&answer.relations)
     }
 }
@@ -229,7 +229,7 @@ impl Request for CreateRelations {
 /// Add new observations to existing entities in the knowledge graph
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct AddObservations {
-    #[schemars(length(max = MOST))]
+    #[schemars(length(max = MAX_ITEMS))]
     observations: Vec<Observed>,
 }
 
@@ -297,12 +297,12 @@ impl Request for AddObservations {
         Ok(AddedAll { results })
     }
 
-    fn say(answer: &AddedAll, _: Time) -> String {
+    fn say(answer: &AddedAll, _: &Calendar) -> String {
         pretty(&answer.results)
     }
 }
 
-/// That something is gone.
+/// The result of a deletion.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct Deleted {
     success: bool,
@@ -315,16 +315,16 @@ impl Deleted {
     }
 }
 
-/// What is to go, as the session sees it.
+/// The rows to delete, as the session sees them.
 #[derive(Default)]
 struct Going {
-    /// With all that is known of them, where the session sees everything.
+    /// With all their facts, if the session sees everything.
     entities: Vec<String>,
     facts: BTreeSet<String>,
     relations: BTreeSet<String>,
 }
 
-/// Removes rows for good, from the checkpoints as well. What the session does not see stays.
+/// Removes rows permanently, from the checkpoints as well. Rows that the session does not see stay.
 fn remove(call: &mut Call<'_>, going: &Going) -> Ran<()> {
     if going.entities.is_empty() && going.facts.is_empty() && going.relations.is_empty() {
         return Ok(());
@@ -353,7 +353,7 @@ fn remove(call: &mut Call<'_>, going: &Going) -> Ran<()> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct DeleteEntities {
     /// An array of entity names to delete
-    #[schemars(length(max = MOST))]
+    #[schemars(length(max = MAX_ITEMS))]
     entity_names: Vec<String>,
 }
 
@@ -387,7 +387,7 @@ impl Request for DeleteEntities {
         Ok(Deleted::new("Entities"))
     }
 
-    fn say(answer: &Deleted, _: Time) -> String {
+    fn say(answer: &Deleted, _: &Calendar) -> String {
         answer.message.clone()
     }
 }
@@ -395,7 +395,7 @@ impl Request for DeleteEntities {
 /// Delete specific observations from entities in the knowledge graph
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct DeleteObservations {
-    #[schemars(length(max = MOST))]
+    #[schemars(length(max = MAX_ITEMS))]
     deletions: Vec<Deletion>,
 }
 
@@ -435,7 +435,7 @@ impl Request for DeleteObservations {
         Ok(Deleted::new("Observations"))
     }
 
-    fn say(answer: &Deleted, _: Time) -> String {
+    fn say(answer: &Deleted, _: &Calendar) -> String {
         answer.message.clone()
     }
 }
@@ -444,7 +444,7 @@ impl Request for DeleteObservations {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct DeleteRelations {
     /// An array of relations to delete
-    #[schemars(length(max = MOST))]
+    #[schemars(length(max = MAX_ITEMS))]
     relations: Vec<Edge>,
 }
 
@@ -470,7 +470,7 @@ impl Request for DeleteRelations {
         Ok(Deleted::new("Relations"))
     }
 
-    fn say(answer: &Deleted, _: Time) -> String {
+    fn say(answer: &Deleted, _: &Calendar) -> String {
         answer.message.clone()
     }
 }
@@ -487,7 +487,7 @@ impl Request for ReadGraph {
         Ok(call.read(Known::read)?.part(|_| true))
     }
 
-    fn say(answer: &Graph, _: Time) -> String {
+    fn say(answer: &Graph, _: &Calendar) -> String {
         pretty(answer)
     }
 }
@@ -506,7 +506,7 @@ impl Request for SearchNodes {
 
     fn run(self, call: &mut Call<'_>) -> Ran<Graph> {
         let query = self.query.to_lowercase();
-        // As it is shown: what is masked is not to be guessed letter by letter.
+        // Redacted, so that a credential can't be guessed letter by letter.
         let has = |text: &String| redact::text(text).to_lowercase().contains(&query);
         let found = call
             .read(Known::read)?
@@ -515,7 +515,7 @@ impl Request for SearchNodes {
         Ok(found)
     }
 
-    fn say(answer: &Graph, _: Time) -> String {
+    fn say(answer: &Graph, _: &Calendar) -> String {
         pretty(answer)
     }
 }
@@ -524,7 +524,7 @@ impl Request for SearchNodes {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct OpenNodes {
     /// An array of entity names to retrieve
-    #[schemars(length(max = MOST))]
+    #[schemars(length(max = MAX_ITEMS))]
     names: Vec<String>,
 }
 
@@ -543,7 +543,7 @@ impl Request for OpenNodes {
         })?)
     }
 
-    fn say(answer: &Graph, _: Time) -> String {
+    fn say(answer: &Graph, _: &Calendar) -> String {
         pretty(answer)
     }
 }

@@ -1,6 +1,6 @@
-//! Anthropic's memory tool, `memory_20250818`: a model keeps files for itself under `/memories`. They are files of the
-//! workspace, in `memories/`: searched as documents, shown on the page, exported, under the policy (`write.memories`) and the
-//! visibility of every file. What is said to the model is what its own tool says, to the letter.
+//! Anthropic's memory tool, `memory_20250818`: a model keeps its own files under `/memories`. They are files of the workspace, in
+//! `memories/`: searched as documents, shown in the dashboard, exported, and subject to the write policy (`write.memories`) and
+//! to visibility. The messages to the model are exactly those of the original tool.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::path::MEMORIES;
 use crate::base::redact::{self, redact};
 use crate::base::text::lossy;
-use crate::base::{Error, Result, Time};
+use crate::base::{Calendar, Error, Result};
 use crate::records::workspace::change::{self, Change, LockedWorkspace};
 use crate::records::workspace::policy::{self, Decision, Target};
 use crate::records::workspace::proposal::{self, ProposalOutcome};
@@ -24,46 +24,46 @@ use crate::tools::tool::Request;
 /// The name of the tool.
 const MEMORY_TOOL: &str = "memory_tool";
 
-/// Where they are for the model.
+/// The folder as the model sees it.
 const ROOT: &str = "/memories";
-/// The most lines of a file, and the width of their numbers.
-const MOST_LINES: usize = 999_999;
-/// The most characters of a file that one answer has.
-const SHOWN: usize = 100_000;
-/// The most lines that are named where a text stands more than once.
-const NAMED_LINES: usize = 1_000;
-/// The most files there may be.
-const MOST_FILES: usize = 1_000;
-/// How deep a folder is shown.
-const DEPTH: usize = 2;
+/// The most lines of a file, which also sets the width of line numbers.
+const MAX_LINES: usize = 999_999;
+/// The most characters of a file in one answer.
+const MAX_SHOWN_CHARS: usize = 100_000;
+/// The most lines that are listed if a text occurs more than once.
+const MAX_LISTED_LINES: usize = 1_000;
+/// The most files.
+const MAX_FILES: usize = 1_000;
+/// How many levels of a folder are shown.
+const SHOWN_LEVELS: usize = 2;
 
 /// Anthropic's memory tool (memory_20250818): files under /memories.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryToolRequest {
-    /// What to do.
+    /// The command.
     command: Command,
-    /// A file or folder; all but rename.
+    /// A file or folder; for all commands except rename.
     path: Option<String>,
-    /// Of view: the first and the last line, from 1; -1 is the end.
+    /// For view: the first and the last line, from 1; -1 is the end.
     view_range: Option<Vec<i64>>,
-    /// Of create.
+    /// For create.
     #[schemars(length(max = 1_000_000))]
     file_text: Option<String>,
-    /// Of str_replace: text that stands there once.
+    /// For str_replace: text that occurs exactly once.
     #[schemars(length(max = 1_000_000))]
     old_str: Option<String>,
-    /// Of str_replace: what comes in its place.
+    /// For str_replace: the replacement.
     #[schemars(length(max = 1_000_000))]
     new_str: Option<String>,
-    /// Of insert: behind which line; 0 is the beginning.
+    /// For insert: the line after which to insert; 0 is the beginning.
     insert_line: Option<i64>,
-    /// Of insert.
+    /// For insert.
     #[schemars(length(max = 1_000_000))]
     insert_text: Option<String>,
-    /// Of rename.
+    /// For rename.
     old_path: Option<String>,
-    /// Of rename.
+    /// For rename.
     new_path: Option<String>,
 }
 
@@ -79,9 +79,9 @@ enum Command {
     Rename,
 }
 
-/// What the model is told.
+/// The answer for the model.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of Anthropic's tool")]
+#[expect(missing_docs, reason = "the names of Anthropic's tool")]
 pub struct MemoryToolResult {
     pub content: String,
     pub is_error: bool,
@@ -94,11 +94,11 @@ pub struct MemoryToolResult {
 
 redact! { MemoryToolResult { content / is_error, proposal, status } }
 
-/// Why something is not done.
+/// Why a command was not carried out.
 enum No {
-    /// The model is told, and may do better.
+    /// The model gets this message, and may correct its call.
     Say(String),
-    /// A person is to decide first.
+    /// A person must decide first.
     Wait(ProposalOutcome),
     Fail(Error),
 }
@@ -128,7 +128,7 @@ impl Request for MemoryToolRequest {
         };
         match done {
             Ok(content) => Ok(told(content, false)),
-            // What a person approved must not be marked as done where nothing was.
+            // An approved proposal must not be marked as done if nothing was done.
             Err(No::Say(problem)) if matches!(call.mode, Mode::Approved { .. }) => {
                 Err(wrong("path", problem).into())
             }
@@ -142,7 +142,7 @@ impl Request for MemoryToolRequest {
         }
     }
 
-    fn say(answer: &MemoryToolResult, _: Time) -> String {
+    fn say(answer: &MemoryToolResult, _: &Calendar) -> String {
         answer.content.clone()
     }
 }
@@ -151,7 +151,7 @@ fn wrong(field: &str, problem: String) -> Error {
     Error::bad_argument(MEMORY_TOOL, field, problem)
 }
 
-/// What a write comes to: the changes, what is said of it, and the folders that may be empty then.
+/// A planned write: the changes, and the message about them.
 struct Plan {
     changes: Vec<Change>,
     said: String,
@@ -182,12 +182,13 @@ impl MemoryToolRequest {
         Ok(listed(given.trim_end_matches('/'), &files))
     }
 
-    /// The lines of a file with their numbers, masked before they are cut: half a key is not known for one.
+    /// Returns the lines of a file with their numbers. They are redacted before they are cut: half a credential would not be
+    /// recognised.
     fn numbered(&self, given: &str, bytes: &[u8]) -> Done<String> {
         let text = lossy(bytes);
         let masked = redact::document(&text);
         let lines: Vec<&str> = masked.split('\n').collect();
-        if lines.len() > MOST_LINES {
+        if lines.len() > MAX_LINES {
             return say(format!("File {given} exceeds maximum line limit of 999,999 lines."));
         }
         let (mut from, mut to) = (0, lines.len());
@@ -198,7 +199,7 @@ impl MemoryToolRequest {
             }
         }
         let mut said = format!("Here's the content of {given} with line numbers:");
-        let mut room = SHOWN;
+        let mut room = MAX_SHOWN_CHARS;
         for (place, line) in lines[from..to].iter().enumerate() {
             let length = line.chars().count();
             if length > room {
@@ -278,10 +279,8 @@ impl MemoryToolRequest {
             return say(format!("File {given} already exists"));
         }
         seen.check_above(path)?;
-        if seen.below(&Place::Root)?.len() >= MOST_FILES {
-            return say(format!(
-                "There are {MOST_FILES} files in {ROOT} already; delete or join some first."
-            ));
+        if seen.below(&Place::Root)?.len() >= MAX_FILES {
+            return say(format!("There are {MAX_FILES} files in {ROOT} already; delete or join some first."));
         }
         check_mask(b"", text)?;
         let after = Some(text.as_bytes().to_vec());
@@ -314,7 +313,7 @@ impl MemoryToolRequest {
         let new = self.new_str.as_deref().unwrap_or_default();
         check_mask(text.as_bytes(), new)?;
         let line = |text: &str, at: usize| text[..at].matches('\n').count();
-        // What is looked for is what the model sees: it can't find out a credential letter by letter.
+        // The search uses the redacted text, so that the model can't guess a credential letter by letter.
         let seen = redact::document(text);
         let at = match seen.matches(old).take(2).count() {
             _ if old.is_empty() => None,
@@ -381,11 +380,11 @@ impl MemoryToolRequest {
     }
 }
 
-/// The lines in which a text stands, from 1; occurrences may overlap.
+/// Returns the lines in which a text occurs, from 1; occurrences may overlap.
 fn lines_of(text: &str, part: &str) -> String {
     let (mut lines, mut number, mut from, mut counted) = (Vec::new(), 1, 0, 0);
     while let Some(found) = text[from..].find(part) {
-        if lines.len() == NAMED_LINES {
+        if lines.len() == MAX_LISTED_LINES {
             lines.push("…".to_owned());
             break;
         }
@@ -398,11 +397,11 @@ fn lines_of(text: &str, part: &str) -> String {
     lines.join(", ")
 }
 
-/// Where in a text a part is that stands at a place of the masked one. Lines keep their numbers, and before the first
-/// credential of those it stands in, or behind the last, both are the same; `None`: it stands between two.
+/// Returns the position in a text for a position in its redacted form. Lines keep their numbers, and both are equal before the
+/// first and after the last credential of the affected lines; `None`: the part is between two credentials.
 fn unmasked(text: &str, masked: &str, at: usize, length: usize) -> Option<usize> {
     let lines = |text: &str| text.matches('\n').count();
-    // The end of a line is not yet the next one.
+    // The end of a line does not count as the next line.
     let length = length - usize::from(masked[at..at + length].ends_with('\n'));
     let from = masked[..at].rfind('\n').map_or(0, |end| end + 1);
     let to = masked[at + length..].find('\n').map_or(masked.len(), |end| at + length + end);
@@ -420,7 +419,7 @@ fn unmasked(text: &str, masked: &str, at: usize, length: usize) -> Option<usize>
     (to - at <= behind).then(|| end - (to - at))
 }
 
-/// Refuses an edit after which a credential would no longer be known for one, and be shown.
+/// Refuses an edit after which a credential would no longer be recognised, and would be shown.
 fn uncovers<T>(given: &str) -> Done<T> {
     say(format!("The file {given} has a credential there; leave the text around it as it is."))
 }
@@ -485,7 +484,7 @@ fn commit(
     plan: &Plan,
 ) -> Result<()> {
     let cause = match mode {
-        // One that turns out to be in a person's way waits again.
+        // A change that conflicts with a person's edit waits again.
         Mode::Approved { number, .. } => format!("proposal {number}"),
         _ => "write".to_owned(),
     };
@@ -502,18 +501,18 @@ fn commit(
     })
 }
 
-/// Refuses what was read masked: written back, the credential would be lost.
+/// Refuses text with a mask in it: written back, the credential would be lost.
 fn check_mask(before: &[u8], new: &str) -> Done<()> {
     if new.contains(redact::MASK) && !lossy(before).contains(redact::MASK) {
         return say(format!(
-            "The text has `{}`, which stands for a credential of the file; leave that part as it is.",
+            "The text has `{}`, which hides a credential of the file; leave that part as it is.",
             redact::MASK
         ));
     }
     Ok(())
 }
 
-/// A place that the model names.
+/// A path that the model gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
     Root,
@@ -532,7 +531,7 @@ impl Place {
     }
 }
 
-/// Says why a path is none, in the tool's own words where it would lead out.
+/// Explains why a path is invalid, in the original tool's words if it would leave the folder.
 fn refused<T>(given: &str, error: Error) -> Done<T> {
     let Error::BadPath { problem, .. } = &error else { return Err(No::Fail(error)) };
     let leads_out =
@@ -556,7 +555,7 @@ impl Seen {
         Seen { files: call.view().files().clone(), visibility, private }
     }
 
-    /// The bytes of a file; `None`: there is none, or a folder.
+    /// Returns the bytes of a file; `None`: it does not exist or is a folder.
     fn file(&self, path: &FilePath, given: &str) -> Done<Option<Vec<u8>>> {
         let bytes = match self.files.read(path, change::MAX_FILE_BYTES + 1) {
             Ok(bytes) => bytes,
@@ -572,8 +571,7 @@ impl Seen {
         }
     }
 
-    /// Tells whether a file or a folder is there. One that the session does not see is there as well: it must not be written
-    /// over.
+    /// Tells whether a file or a folder exists, including files that the session may not see: they must not be overwritten.
     fn is_there(&self, path: &FilePath) -> Done<bool> {
         match self.files.read(path, 0) {
             Ok(found) => Ok(found.is_some()),
@@ -582,7 +580,7 @@ impl Seen {
         }
     }
 
-    /// Refuses a file below a file.
+    /// Refuses a path inside a file.
     fn check_above(&self, path: &FilePath) -> Done<()> {
         let names: Vec<&str> = path.names().collect();
         for end in 2..names.len() {
@@ -594,7 +592,7 @@ impl Seen {
         Ok(())
     }
 
-    /// The files below a place that the session sees, with their sizes, by path.
+    /// Returns the files under a path that the session sees, with their sizes, by path.
     fn below(&self, place: &Place) -> Done<Vec<(String, u64)>> {
         let root = match place {
             Place::Root => format!("{MEMORIES}/"),
@@ -625,12 +623,12 @@ impl Seen {
     }
 }
 
-/// A folder, two levels deep, with sizes: that of a folder is what it holds.
+/// Lists a folder, two levels deep, with sizes; the size of a folder is that of its files.
 fn listed(given: &str, files: &[(String, u64)]) -> String {
     let mut rows: std::collections::BTreeMap<Vec<&str>, (u64, bool)> = std::collections::BTreeMap::new();
     for (path, size) in files {
         let names: Vec<&str> = path.split('/').collect();
-        for depth in 1..=names.len().min(DEPTH) {
+        for depth in 1..=names.len().min(SHOWN_LEVELS) {
             let row = rows.entry(names[..depth].to_vec()).or_insert((0, depth < names.len()));
             row.0 += size;
         }
@@ -647,7 +645,7 @@ fn listed(given: &str, files: &[(String, u64)]) -> String {
     lines.join("\n")
 }
 
-/// A size as the tool writes it: `512B`, `1.5K`, `4K`.
+/// Formats a size as the original tool does: `512B`, `1.5K`, `4K`.
 fn sized(bytes: u64) -> String {
     let (mut unit, mut whole) = (0, 1u64);
     while unit < 3 && bytes / whole >= 1024 {

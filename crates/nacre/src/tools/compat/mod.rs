@@ -1,6 +1,6 @@
-//! Compatibility APIs (I10): programs made for another memory use this store by the names, arguments and answers that
-//! they know. The tools of these APIs have a table of their own and pass the same pipeline as ours. Agents are offered
-//! them if the user enabled the API (`tools.compat`).
+//! Compatibility APIs: programs made for another memory use this one with the names, arguments and answers that they know. The
+//! tools of these APIs have their own table and pass the same pipeline. Agents are offered them if the user enabled the API
+//! (`tools.compat`).
 
 mod filter;
 pub mod mem0;
@@ -22,7 +22,7 @@ use super::tool::{Access, Request, Tool};
 pub struct CompatApi {
     /// Its name in the setting `tools.compat`.
     pub name: &'static str,
-    /// Which interface it offers.
+    /// The interface that it imitates.
     pub about: &'static str,
     /// Whether its tools are listed over MCP.
     pub mcp: bool,

@@ -25,7 +25,7 @@ const fn dispute(
     Dispute { number, about, keys, why }
 }
 
-/// Every dispute, by number.
+/// Every question, by number.
 pub static DISPUTES: [Dispute; 32] = [
     dispute(
         1,
@@ -128,7 +128,7 @@ pub static DISPUTES: [Dispute; 32] = [
         15,
         "How are tags written?",
         &[],
-        "As an array, as one text with commas, or in brackets before a line of the log.",
+        "As an array, as one string with commas, or in brackets before a log line.",
     ),
     dispute(
         16,
@@ -139,7 +139,7 @@ pub static DISPUTES: [Dispute; 32] = [
     dispute(
         17,
         "What does a search cover, and how many hits does it return?",
-        &["search.limit", "graph.lane"],
+        &["search.limit", "search.agent_limit", "graph.lane"],
         "Entries, documents and facts together, each hit with its kind; conversations on request.",
     ),
     dispute(
@@ -207,13 +207,13 @@ pub static DISPUTES: [Dispute; 32] = [
     ),
     dispute(
         26,
-        "Whose writes are they: the agent's, the person's, the program's?",
+        "Who writes: the agent, the person, or the program?",
         &["write.accept", "write.elicitation"],
         "Any of them, and each row records which. A person's edit needs no approval, and only a person approves.",
     ),
     dispute(
         27,
-        "What does a session start with, and how much of it?",
+        "What does a session start with, and how much?",
         &[
             "boot.main",
             "boot.project",
@@ -226,7 +226,7 @@ pub static DISPUTES: [Dispute; 32] = [
     ),
     dispute(
         28,
-        "What happens when a session ends, and long after?",
+        "What happens when a session ends, and later?",
         &["session.summary_entry", "session.retention_days"],
         "A summary that quotes the conversation stays; the transcript is compressed and stays searchable.",
     ),

@@ -1,9 +1,8 @@
-//! Settings: decided once, at the edge; inside, code sees values, not keys.
+//! Settings: read once, at the edge. The rest of the code sees values, not keys.
 //!
-//! `defaults.toml` is compiled in, is what `init` writes (commented out) and is the reference. Layers go over
-//! it in order: profile, file, environment, flags. A key that the defaults do not have is refused, with the
-//! one it was probably meant to be. A retired key is ignored with a warning, and a renamed key sets its
-//! successor with a warning.
+//! `defaults.toml` is compiled in. It is the reference, and `init` writes it with every line commented out. Layers override it
+//! in order: profile, file, environment, flags. An unknown key is refused, and the error names the nearest known one. A
+//! retired key is ignored with a warning, and a renamed key sets its successor with a warning.
 
 mod disputes;
 
@@ -19,26 +18,39 @@ use crate::index::Language;
 /// The commented file with every key and its default.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
 
-/// What a plugin has whose settings say nothing else.
+/// The defaults of a plugin.
 const PLUGIN: &str = include_str!("plugin.toml");
 
-/// The profiles: name and what it sets differently.
-const PROFILES: &[(&str, &str)] = &[
-    ("balanced", include_str!("profiles/balanced.toml")),
-    ("carapace", include_str!("profiles/carapace.toml")),
-    ("gated", include_str!("profiles/gated.toml")),
-    ("brain", include_str!("profiles/brain.toml")),
-    ("nanoclaw", include_str!("profiles/nanoclaw.toml")),
-    ("koshi", include_str!("profiles/koshi.toml")),
+/// A profile: a named set of settings.
+struct Profile {
+    /// Its name, by its effect.
+    name: &'static str,
+    /// The design that it follows. This name works everywhere too, and settings show it.
+    design: &'static str,
+    /// The settings that differ from the defaults.
+    text: &'static str,
+}
+
+const fn profile(name: &'static str, design: &'static str, text: &'static str) -> Profile {
+    Profile { name, design, text }
+}
+
+static PROFILES: [Profile; 6] = [
+    profile("default", "balanced", include_str!("profiles/balanced.toml")),
+    profile("minimal", "carapace", include_str!("profiles/carapace.toml")),
+    profile("strict", "gated", include_str!("profiles/gated.toml")),
+    profile("files", "brain", include_str!("profiles/brain.toml")),
+    profile("graph", "nanoclaw", include_str!("profiles/nanoclaw.toml")),
+    profile("feedback", "koshi", include_str!("profiles/koshi.toml")),
 ];
 
-/// Keys that earlier versions had, and why each is gone. They are ignored, so that an old file still works.
+/// Keys of earlier versions, and why each was removed. They are ignored, so that an old file still works.
 const RETIRED: &[(&str, &str)] = &[("graph.sessions", "facts are no longer read from conversations")];
 
 /// Earlier names of keys, and their present names. The earlier names still work.
 const RENAMED: &[(&str, &str)] = &[("tools.doors", "tools.compat")];
 
-/// One layer of settings and where it came from, for messages.
+/// One layer of settings, and its origin for messages.
 #[derive(Clone, Debug)]
 pub struct Layer {
     origin: String,
@@ -60,8 +72,7 @@ impl Layer {
         }
     }
 
-    /// Reads one `section.key=value`. A value that is not TOML is taken as text, so that quotes are rarely
-    /// needed.
+    /// Reads one `section.key=value`. A value that is not TOML is text, so that quotes are rarely needed.
     pub fn from_pair(origin: impl Into<String>, pair: &str) -> Result<Layer> {
         let origin = origin.into();
         let Some((key, value)) = pair.split_once('=') else {
@@ -97,18 +108,18 @@ impl Layer {
 }
 
 impl Settings {
-    /// Puts the layers over the defaults, in order; `profile` stands under them and over the defaults.
+    /// Applies the profile and then the layers, in order, to the defaults.
     ///
-    /// The profile is `profile` where given, else the last layer's that names one.
+    /// The profile is `profile` if given, otherwise that of the last layer that names one.
     pub fn from_layers(profile: Option<&str>, layers: &[Layer]) -> Result<Settings> {
         let named = layers.iter().rev().find_map(|layer| layer.table.get("profile").and_then(Value::as_str));
-        let profile = profile.or(named).unwrap_or("balanced");
+        let profile = find_profile(profile.or(named).unwrap_or("default"))?;
         let mut all = defaults();
-        lay_over(&mut all, &profile_layer(profile)?)?;
+        lay_over(&mut all, &profile.layer()?)?;
         for layer in layers {
             lay_over(&mut all, layer)?;
         }
-        all.insert("profile".into(), Value::String(profile.into()));
+        all.insert("profile".into(), Value::String(profile.design.into()));
         let settings: Settings = deserialize(&all)?;
         settings.check()?;
         Ok(settings)
@@ -142,6 +153,11 @@ impl Settings {
         within("rank.recency", (0.0..=10.0).contains(&self.rank.recency), "is not between 0 and 10")?;
         within("search.limit", (1..=100).contains(&self.search.limit), "is not between 1 and 100")?;
         within(
+            "search.agent_limit",
+            (1..=100).contains(&self.search.agent_limit),
+            "is not between 1 and 100",
+        )?;
+        within(
             "search.least_similarity",
             (0.0..=1.0).contains(&self.search.least_similarity),
             "is not between 0 and 1",
@@ -155,7 +171,7 @@ impl Settings {
         within(
             "search.language",
             Language::named(&self.search.language).is_some(),
-            &format!("is none of {}", Language::names().collect::<Vec<_>>().join(", ")),
+            &format!("is not one of {}", Language::names().collect::<Vec<_>>().join(", ")),
         )?;
         let log = &self.log;
         within("log.high", (0.0..=1.0).contains(&log.high), "is not between 0 and 1")?;
@@ -169,7 +185,7 @@ impl Settings {
             within(
                 "turn.contributors",
                 known.contains(&name.as_str()),
-                &format!("names `{name}`, none of {}", known.join(", ")),
+                &format!("names `{name}`, which is not one of {}", known.join(", ")),
             )?;
         }
         for part in &self.search.without {
@@ -177,7 +193,7 @@ impl Settings {
             within(
                 "search.without",
                 known.contains(&part.as_str()),
-                &format!("names `{part}`, none of {}", known.join(", ")),
+                &format!("names `{part}`, which is not one of {}", known.join(", ")),
             )?;
         }
         let embedding = &self.embedding;
@@ -197,7 +213,7 @@ impl Settings {
         within(
             "session.window",
             session.window > session.reserve.saturating_add(session.soft),
-            "leaves nothing beside `session.reserve` and `session.soft`",
+            "leaves no room after `session.reserve` and `session.soft`",
         )?;
         within("session.retention_days", session.retention_days >= 0, "is negative")?;
         within(
@@ -218,7 +234,7 @@ impl Settings {
                 let known = words.contains(&part.as_str())
                     || part.parse::<crate::records::workspace::FilePath>().is_ok();
                 let problem = format!(
-                    "names `{part}`, neither a Markdown file of the workspace nor one of {}",
+                    "names `{part}`, which is neither a Markdown file of the workspace nor one of {}",
                     words.join(", ")
                 );
                 within(key, known, &problem)?;
@@ -228,13 +244,14 @@ impl Settings {
             if crate::tools::tool(name).is_none() {
                 let near = nearest(name, crate::tools::TOOLS.iter().map(|tool| tool.name));
                 let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
-                within("tools.offer", false, &format!("names `{name}`, which is no tool{near}"))?;
+                within("tools.offer", false, &format!("names `{name}`, which is not a tool{near}"))?;
             }
         }
         for name in &self.tools.compat {
             if !crate::tools::COMPAT_APIS.iter().any(|api| api.name == name) {
                 let names = crate::tools::COMPAT_APIS.iter().map(|api| api.name);
-                let problem = format!("names `{name}`, none of {}", names.collect::<Vec<_>>().join(", "));
+                let problem =
+                    format!("names `{name}`, which is not one of {}", names.collect::<Vec<_>>().join(", "));
                 within("tools.compat", false, &problem)?;
             }
         }
@@ -279,17 +296,21 @@ pub fn retired(layers: &[Layer]) -> Vec<String> {
     warnings
 }
 
-/// Returns the names of the profiles.
+/// Returns the designs that the profiles follow.
 pub fn profiles() -> impl Iterator<Item = &'static str> {
-    PROFILES.iter().map(|(name, _)| *name)
+    PROFILES.iter().map(|profile| profile.design)
 }
 
-/// Returns every setting that `layers` and the profile lead to, as `(key, value)` in the order of the
-/// defaults.
+/// Returns the name of a profile by its effect, for the name of its design.
+pub fn profile_name(design: &str) -> &str {
+    PROFILES.iter().find(|profile| profile.design == design).map_or(design, |profile| profile.name)
+}
+
+/// Returns every setting after the profile and `layers`, as `(key, value)` in the order of the defaults.
 pub fn effective(profile: Option<&str>, layers: &[Layer]) -> Result<Vec<(String, String)>> {
     let settings = Settings::from_layers(profile, layers)?;
     let mut all = defaults();
-    lay_over(&mut all, &profile_layer(&settings.profile)?)?;
+    lay_over(&mut all, &find_profile(&settings.profile)?.layer()?)?;
     for layer in layers {
         lay_over(&mut all, layer)?;
     }
@@ -299,8 +320,7 @@ pub fn effective(profile: Option<&str>, layers: &[Layer]) -> Result<Vec<(String,
     Ok(pairs)
 }
 
-/// Returns the defaults as `init` writes them: every line a comment, so that a later default still reaches
-/// the user.
+/// Returns the defaults as `init` writes them: every line a comment, so that a changed default still reaches the user.
 pub fn commented_defaults() -> String {
     let line = |line: &str| {
         let bare = line.is_empty() || line.starts_with('#') || line.starts_with('[');
@@ -333,16 +353,23 @@ fn flatten(prefix: &str, table: &Table, found: &mut impl FnMut(&str, &Value)) {
     }
 }
 
-fn profile_layer(name: &str) -> Result<Layer> {
-    let Some((_, text)) = PROFILES.iter().find(|(known, _)| *known == name) else {
-        let known = profiles().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        return Err(Error::UnknownProfile { given: crate::base::text::shorten(name), known });
-    };
-    Layer::from_toml(format!("profile `{name}`"), text)
+/// Finds a profile by either name.
+fn find_profile(name: &str) -> Result<&'static Profile> {
+    PROFILES.iter().find(|profile| profile.name == name || profile.design == name).ok_or_else(|| {
+        let known = PROFILES.iter().map(|profile| format!("`{}` ({})", profile.name, profile.design));
+        let known = known.collect::<Vec<_>>().join(", ");
+        Error::UnknownProfile { given: crate::base::text::shorten(name), known }
+    })
 }
 
-/// Puts a layer over what is there. Only keys that are there can be set, and only to the same kind of value.
-/// The names of plugins are the person's to choose; what stands under one is not.
+impl Profile {
+    fn layer(&self) -> Result<Layer> {
+        Layer::from_toml(format!("profile `{}`", self.name), self.text)
+    }
+}
+
+/// Applies a layer to a table. Only existing keys can be set, and only to the same kind of value. People choose the names of
+/// plugins, but not the keys of one.
 fn lay_over(under: &mut Table, layer: &Layer) -> Result<()> {
     fn walk(prefix: &str, under: &mut Table, over: &Table, origin: &str) -> Result<()> {
         for (key, value) in over {
@@ -353,7 +380,7 @@ fn lay_over(under: &mut Table, layer: &Layer) -> Result<()> {
             if prefix == "plugins" && !under.contains_key(key) {
                 let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
                 if key.is_empty() || key.len() > 64 || !key.chars().all(fits) {
-                    let problem = "is no name: it needs 1 to 64 of letters, digits, `_` and `-`".into();
+                    let problem = "is not a valid name: use 1 to 64 letters, digits, `_` and `-`".into();
                     return Err(Error::BadSetting { key: path, origin: origin.into(), problem });
                 }
                 under.insert(key.to_owned(), Value::Table(plugin_defaults()));
@@ -390,8 +417,7 @@ fn lay_over(under: &mut Table, layer: &Layer) -> Result<()> {
 }
 
 fn deserialize(all: &Table) -> Result<Settings> {
-    // Keys and kinds are known to be right here; what is left are words such as `telemetry.events = "loud"`
-    // and signs.
+    // Keys and kinds are already checked. Only unknown words, such as `telemetry.events = "loud"`, and signs can fail.
     all.clone().try_into().map_err(|problem: toml::de::Error| {
         let mut culprit = None;
         flatten("", all, &mut |key, value| {

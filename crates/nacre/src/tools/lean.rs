@@ -1,0 +1,152 @@
+//! Search answers as a model reads them: id, type, text, time and source of each hit. The scores and reasons are added if the
+//! call asks for them with `explain`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::base::Calendar;
+use crate::base::ids::EntryId;
+use crate::records::graph::{Cite, GraphMatch, RecallResult};
+use crate::search::{Hit, ScorePart, SearchResults, Why};
+
+/// The answer of a search.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct LeanAnswer {
+    /// Best first.
+    hits: Vec<LeanHit>,
+    /// Standing instructions and preferences that may apply.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
+    standing: Vec<LeanHit>,
+    /// Sources that could not be searched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<String>,
+    /// Why nothing was found, or what else to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    /// Whether the session has been shown details of the infrastructure.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(skip)]
+    infrastructure_seen: bool,
+}
+
+/// One hit.
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct LeanHit {
+    /// The id that other tools accept. Documents and messages have none: `source` names them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    r#type: String,
+    text: String,
+    time: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    superseded_by: Option<EntryId>,
+    #[serde(flatten)]
+    #[schemars(skip)]
+    details: Option<Details>,
+}
+
+/// Everything else about a hit, for `explain`.
+#[derive(Serialize)]
+struct Details {
+    full_id: String,
+    score: f64,
+    relevance: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    why: Vec<Why>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<ScorePart>,
+}
+
+impl LeanAnswer {
+    pub(super) fn of_search(found: &SearchResults, calendar: &Calendar, explain: bool) -> LeanAnswer {
+        let lean = |hits: &[Hit]| hits.iter().map(|hit| LeanHit::of_hit(hit, calendar, explain)).collect();
+        LeanAnswer {
+            hits: lean(&found.hits),
+            standing: lean(&found.standing),
+            missing: found.missing.clone(),
+            note: found.note.clone(),
+            infrastructure_seen: found.infrastructure_seen,
+        }
+    }
+
+    pub(super) fn of_graph(recalled: &RecallResult, calendar: &Calendar) -> LeanAnswer {
+        LeanAnswer {
+            hits: recalled.known.iter().map(|known| LeanHit::of_known(known, calendar)).collect(),
+            standing: Vec::new(),
+            missing: recalled.missing.clone(),
+            note: recalled.note.clone(),
+            infrastructure_seen: false,
+        }
+    }
+}
+
+impl LeanHit {
+    fn of_hit(hit: &Hit, calendar: &Calendar, explain: bool) -> LeanHit {
+        let Hit { kind, text, at, entry, message, document, graph, item, task, .. } = hit;
+        let cited = graph.as_ref().and_then(|graph| graph.cites.first()).map(cite);
+        let id = match entry {
+            Some(entry) => Some(entry.number.to_string()),
+            None => (graph.is_some() || task.is_some()).then(|| hit.id.clone()),
+        };
+        let r#type = match (entry, item) {
+            (Some(entry), _) => entry.r#type.to_string(),
+            (None, Some(item)) => item.item.as_str().to_owned(),
+            (None, None) => (*kind).to_owned(),
+        };
+        let source = match (document, message) {
+            (Some(document), _) => {
+                let [from, to] = document.lines;
+                let project = item.as_ref().map(|item| format!("{}: ", item.project));
+                let collection = document.collection.as_ref().map(|name| format!("{name}: "));
+                let owner = project.or(collection).unwrap_or_default();
+                Some(format!("{owner}{}:{from}-{to}", document.path))
+            }
+            (None, Some(message)) => {
+                let author = message.author.as_ref().map(|author| format!(", {author}")).unwrap_or_default();
+                Some(format!("session {}{author}", message.session))
+            }
+            (None, None) => cited,
+        };
+        let details = explain.then(|| Details {
+            full_id: hit.id.clone(),
+            score: hit.score,
+            relevance: hit.relevance,
+            why: hit.why.clone(),
+            parts: hit.explain.clone(),
+        });
+        LeanHit {
+            id,
+            r#type,
+            text: text.clone(),
+            time: calendar.date(*at),
+            source,
+            superseded_by: entry.as_ref().and_then(|entry| entry.superseded_by.clone()),
+            details,
+        }
+    }
+
+    fn of_known(known: &GraphMatch, calendar: &Calendar) -> LeanHit {
+        let since = calendar.date(known.since);
+        LeanHit {
+            id: Some(known.id.clone()),
+            r#type: known.kind.to_owned(),
+            text: known.text.clone(),
+            time: match known.until {
+                Some(until) => format!("{since} to {}", calendar.date(until)),
+                None => since,
+            },
+            source: known.cites.first().map(cite),
+            superseded_by: None,
+            details: None,
+        }
+    }
+}
+
+fn cite(cite: &Cite) -> String {
+    format!("{}:{}", cite.path, cite.line)
+}
