@@ -408,7 +408,7 @@ fn a_server_keeps_its_plugin_and_gives_up_on_a_bad_one() {
     let pid = place.pids("sun")[0];
     std::process::Command::new("/bin/kill").args(["-9", &pid.to_string()]).status().unwrap();
     assert!(brief(&mut server)["plugin"]["problem"].is_string());
-    assert!(brief(&mut server)["markdown"].as_str().unwrap().contains("- answer 1\n"));
+    assert!(brief(&mut server)["markdown"].as_str().unwrap().contains("- answer 1 (plugin sun, "));
     assert_eq!(place.pids("sun").len(), 2);
     assert!(!has_zombie(server.victim.lock().unwrap().id()));
     assert_eq!(server.close(), 0);
