@@ -1,5 +1,6 @@
 //! What is remembered: each room owns its tables, its SQL, and how its rows become passages.
 
+pub(crate) mod claim;
 pub mod collection;
 pub(crate) mod entry;
 pub(crate) mod erase;
