@@ -61,6 +61,17 @@ pub enum Bench {
         #[arg(long)]
         categories: bool,
     },
+    /// Precision and recall of the contradictions found between pairs of statements
+    Conflicts {
+        /// Pairs as lines of JSON with `first`, `second` and `label`: contradicting, updating, compatible or unrelated
+        file: PathBuf,
+        /// Also show each pair that was judged wrong
+        #[arg(long)]
+        list: bool,
+        /// Also show how each of these pairs was read
+        #[arg(long, requires = "list")]
+        explain: bool,
+    },
     /// Cost of the knowledge graph: lookups among many facts, reading a year of daily logs
     Graph {
         /// Number of facts

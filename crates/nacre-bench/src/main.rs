@@ -15,6 +15,7 @@ mod words;
 // One file per benchmark, by its name.
 mod boot;
 mod cold;
+mod conflicts;
 mod embed;
 mod graph;
 mod graph60;
@@ -48,6 +49,9 @@ fn run(Cli { global, bench }: Cli) -> Result<ExitCode> {
                 None => quality::Beside::Nothing,
             };
             quality::run(&name, &data, &quality::Options { half, beside, categories }, &global)
+        }
+        Bench::Conflicts { file, list, explain } => {
+            conflicts::run(&file, &conflicts::Show { wrong: list, explanation: explain }, &global)
         }
         Bench::Graph { facts } => graph::run(facts, &global),
         Bench::Graph60 { data, half, failures } => graph60::run(&data, &half, failures, &global),

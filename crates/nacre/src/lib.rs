@@ -93,5 +93,11 @@ pub mod settings {
     pub use crate::tools::settings::*;
 }
 
+/// Functions below the tools that the benchmarks measure. Not a stable interface.
+#[doc(hidden)]
+pub mod bench {
+    pub use crate::records::claim::{Conflict, ConflictKind, Statement, compare, explain};
+}
+
 /// The instructions for an agent: when to recall, when to store, and what to leave out.
 pub const SKILL: &str = include_str!("tools/skill.md");

@@ -4,7 +4,7 @@
 /// continues after it when it is run again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// What is counted.
+    /// The unit of the counts.
     pub unit: Unit,
     /// How many are done.
     pub done: usize,
@@ -12,7 +12,7 @@ pub struct Progress {
     pub total: Option<usize>,
 }
 
-/// What a [`Progress`] counts.
+/// The unit of a [`Progress`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Notes that are read from a folder.

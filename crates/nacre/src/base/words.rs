@@ -26,6 +26,11 @@ macro_rules! files {
 }
 
 files! {
+    CLAIMS_CHINESE = "chinese/claims.txt",
+    CLAIMS_ENGLISH = "english/claims.txt",
+    CLAIMS_FRENCH = "french/claims.txt",
+    CLAIMS_GERMAN = "german/claims.txt",
+    CLAIMS_SPANISH = "spanish/claims.txt",
     COMMON = "english/common.txt",
     CONVERSATION = "english/conversation.txt",
     DATES = "english/dates.txt",
@@ -41,6 +46,7 @@ files! {
     PREDICATES = "predicates.txt",
     SEARCH = "english/search.txt",
     SUMMARY = "english/summary.txt",
+    UNITS = "units.txt",
 }
 
 impl File {

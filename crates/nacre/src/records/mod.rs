@@ -1,5 +1,6 @@
 //! The records of a group. Each module owns its tables, its SQL, and how its rows become passages.
 
+pub(crate) mod claim;
 pub mod collection;
 pub(crate) mod entry;
 pub(crate) mod erase;
