@@ -149,7 +149,7 @@ pub enum Collection {
         /// The name of the collection [default: all]
         name: Option<CollectionName>,
         /// Discard the index and read everything again
-        #[arg(long = "rebuild", alias = "anew")]
+        #[arg(long = "rebuild")]
         anew: bool,
     },
     /// Search a collection; `nacre search --scope sources` searches all

@@ -13,7 +13,7 @@ const MEMORY_CONFIG: [(&str, &str, &str, &str); 11] = [
         "maxMemorySize",
         "memory_file.max_chars",
         "50000",
-        "characters; over it, whoever writes is asked to prune",
+        "characters; above it, the writer is asked to prune",
     ),
     ("sessionsPath", "", "sessions/", "of the group's folder"),
     ("sessionRetentionDays", "session.retention_days", "30", "then packed, and still found"),
