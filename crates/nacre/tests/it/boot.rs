@@ -267,7 +267,7 @@ fn w2_what_is_no_text_says_so() {
         "-->\nwith a mark\nand a line\n",
         "(IDENTITY.md is not a file.)",
         #[cfg(unix)]
-        "(MEMORY.md goes through a link, which is not followed.)",
+        "(MEMORY.md goes through a link, and links are not followed.)",
     ] {
         assert!(text(&boot).contains(line), "{line} is not in {boot:#}");
     }

@@ -92,7 +92,7 @@ fn what_helps_is_put_in_with_a_reason_and_its_cost() {
     assert_eq!(line.tokens, turn::tokens(&line.text));
     assert_eq!(turn.tokens, turn::tokens(&turn.markdown));
     assert!(
-        turn.markdown.starts_with("<memory source=\"nacre\" note=\"background from earlier sessions;"),
+        turn.markdown.starts_with("<memory source=\"nacre\" note=\"may be outdated;"),
         "{}",
         turn.markdown
     );
