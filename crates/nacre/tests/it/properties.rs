@@ -173,7 +173,7 @@ fn ten_thousand_random_operations_agree_with_a_plain_map() {
             .filter(|(_, entry)| entry.superseded_by.is_none())
             .map(|(number, _)| *number)
             .collect();
-        let word = below(96) as u8;
+        let word = u8::try_from(below(96)).unwrap();
         match below(12) {
             0..4 => {
                 let stored = place.call("memory_store", json!({ "content": content(word) })).data;
