@@ -190,7 +190,9 @@ fn a_server_follows_its_collections() {
     assert_eq!((find("heron"), find("walrus")), (1, 0));
     // Looking after collections is for people: an agent can have no file of its choice read.
     let listed = server.ask("tools/list", &json!({})).unwrap().to_string();
-    assert!(!listed.contains("collection_add") && listed.contains("\"collection\""), "{listed}");
+    assert!(!listed.contains("collection_add"), "{listed}");
+    let within = json!({ "query": "heron", "collection": "books" });
+    assert_eq!(server.data("memory_search", &within)["hits"].as_array().unwrap().len(), 1);
 }
 
 /// A damaged collection fails no search, and one that can't be opened does not keep the others from being indexed.

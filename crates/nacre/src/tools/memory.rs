@@ -827,7 +827,7 @@ impl Request for UnarchiveRequest {
     }
 }
 
-/// Delete a memory and every trace of it, only if the user wants that. A memory that it superseded becomes current again. To
+/// Delete a memory and every trace of it, only if the user wants that; a memory it superseded becomes current again. To
 /// correct a memory use memory_update or supersedes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -848,9 +848,11 @@ pub struct Deleted {
     pub entry: Entry,
     /// The memories that it superseded. They are current again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
     pub restored: Vec<Restored>,
     /// How many memories that it superseded were deleted with it.
     #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(skip)]
     pub history: usize,
     /// Checkpoints that still contain it, because they can't be written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -879,6 +881,7 @@ redact! {
 impl Request for DeleteRequest {
     type Answer = Deleted;
     const NAME: &str = "memory_delete";
+    const ADVANCED: &'static [&'static str] = &["history"];
 
     fn steers(&self, view: &View<'_>) -> Result<bool> {
         Ok(is_behavioral(view, &self.id))

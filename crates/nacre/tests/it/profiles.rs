@@ -9,12 +9,7 @@ use nacre::settings::{self, DISPUTES};
 /// What seed 002 calls its settings, which of ours each is, and its default there. Without one of ours, it is where it is.
 const MEMORY_CONFIG: [(&str, &str, &str, &str); 11] = [
     ("memoryPath", "", "MEMORY.md", "of the group's folder; `boot.main` names it"),
-    (
-        "maxMemorySize",
-        "memory_file.max_chars",
-        "50000",
-        "characters; above it, the writer is asked to prune",
-    ),
+    ("maxMemorySize", "memory_file.max_chars", "50000", "characters; above it, the writer is asked to prune"),
     ("sessionsPath", "", "sessions/", "of the group's folder"),
     ("sessionRetentionDays", "session.retention_days", "30", "then packed, and still found"),
     ("compactionThreshold", "session.compact_tokens", "100000", "tokens of context"),

@@ -73,7 +73,11 @@ fn wrong_settings_are_refused_with_a_way_out() {
             "unknown setting `plugins.weather.comand` in nacre.toml",
             "did you mean `plugins.weather.command`?",
         ),
-        ("[plugins.\"a b\"]\ncommand = [\"x\"]", "setting `plugins.a b` in nacre.toml is not a valid name", ""),
+        (
+            "[plugins.\"a b\"]\ncommand = [\"x\"]",
+            "setting `plugins.a b` in nacre.toml is not a valid name",
+            "",
+        ),
         (
             "[plugins]\nweather = 3",
             "setting `plugins.weather` in nacre.toml is integer where table is needed",

@@ -146,8 +146,11 @@ pub(super) struct Mark {
     pub(super) gap: bool,
 }
 
+/// The words of a text that are read: a statement is short.
+const MAX_WORDS: usize = 120;
+
 impl Statement {
-    /// Reads a text. `context` is its heading or entity, which belongs to the subject.
+    /// Reads a text; only the beginning of a long one. `context` is its heading or entity, which belongs to the subject.
     pub fn read(text: &str, context: Option<&str>) -> Statement {
         let text = text.trim().trim_start_matches(['-', '*', '•', '+', '#']).trim_start();
         let mut tokens = context.map(token::tokens).unwrap_or_default();
@@ -156,6 +159,8 @@ impl Statement {
         }
         let context_end = tokens.len();
         tokens.extend(token::tokens(text));
+        tokens.truncate(MAX_WORDS);
+        let context_end = context_end.min(tokens.len());
         read(tokens, context_end)
     }
 

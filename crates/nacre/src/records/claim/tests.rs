@@ -226,6 +226,12 @@ fn facts_and_headings_give_the_subject() {
 }
 
 #[test]
+fn of_a_long_text_the_beginning_is_read() {
+    let long = "It rains in the valley. ".repeat(10_000);
+    assert_eq!(Statement::read(&long, Some(&long)).tokens.len(), 120);
+}
+
+#[test]
 fn any_text_is_read() {
     for text in [
         "",
