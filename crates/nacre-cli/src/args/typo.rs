@@ -36,9 +36,27 @@ pub fn explain(mut problem: clap::Error, mut command: Command) -> clap::Error {
     problem
 }
 
+/// Words that people try, and the command that does it.
+const MEANT: &[(&str, &str)] = &[
+    ("backup", "export"),
+    ("clear", "group remove"),
+    ("correct", "update"),
+    ("reset", "group remove"),
+    ("restore", "import nacre"),
+    ("supersede", "store --supersedes"),
+    ("undo", "revert"),
+    ("version", "--version"),
+    ("why", "turn --explain"),
+    ("wipe", "group remove"),
+];
+
 /// Returns the commands that are spelt most like a word, if any is near enough.
 fn suggestions(given: &str, command: &Command) -> Vec<String> {
     let given = given.to_lowercase();
+    let is_top = command.get_name() == "nacre";
+    if let Some((_, meant)) = MEANT.iter().find(|(word, _)| is_top && *word == given) {
+        return vec![(*meant).to_owned()];
+    }
     let limit = (given.chars().count() + 1) / 3;
     let mut near: Vec<(usize, &str)> = Vec::new();
     for found in command.get_subcommands().filter(|found| !matches!(found.get_name(), "bench" | "man")) {

@@ -80,7 +80,7 @@ pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
     let request = StoreRequest {
         content: words_or_stdin(&args.text.words, "store")?,
         r#type: args.r#type,
-        tags: Tags::new(args.tags),
+        tags: tags(&args.tags),
         supersedes: args.supersedes.map(|id| context.entry(&id)).transpose()?,
         private: args.private.then_some(true),
     };
@@ -91,7 +91,7 @@ pub fn update(context: &Context, args: Update) -> Result<ExitCode> {
     let request = UpdateRequest {
         id: context.entry(&args.id)?,
         content: (!args.text.is_empty()).then(|| text_or_stdin(&args.text.join(" "))).transpose()?,
-        tags: (args.no_tags || !args.tags.is_empty()).then(|| Tags::new(args.tags)),
+        tags: (args.no_tags || !args.tags.is_empty()).then(|| tags(&args.tags)),
         r#type: args.r#type,
         private: (args.private || args.public).then_some(args.private),
     };
@@ -107,6 +107,11 @@ pub fn brief(context: &Context, args: &Brief) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Returns tags; each option may give several, with commas.
+fn tags(given: &[String]) -> Tags {
+    Tags::new(given.iter().flat_map(|tags| tags.split(',')))
+}
+
 pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
     let scope = args.scope.iter().map(|word| {
         serde_json::from_value(Value::from(word.as_str())).map_err(|_| nacre::Error::BadArgument {
@@ -119,7 +124,7 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
     let request = SearchRequest {
         query: words_or_dash(&args.query)?,
         r#type: args.r#type,
-        tags: Tags::new(args.tags),
+        tags: tags(&args.tags),
         scope: scope.collect::<Result<_, _>>()?,
         collection: args.collection,
         include_superseded: args.include_superseded,
@@ -135,10 +140,13 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
 /// Searches and shows what was found.
 pub fn show_found(context: &Context, request: SearchRequest) -> Result<ExitCode> {
     let explain = request.explain;
-    let reply = context.run(request)?;
+    let reply = context.run(request.clone())?;
     let Some(found) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
     if found.hits.is_empty() {
         render::out(&plain(&reply.text))?;
+        if let Some(hint) = where_else(context, request)? {
+            context.hint(&hint);
+        }
     } else {
         for missing in &found.missing {
             render::note(&format!("missing: {missing}"));
@@ -156,6 +164,27 @@ pub fn show_found(context: &Context, request: SearchRequest) -> Result<ExitCode>
         render::out(&text)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says which search would find something, where this one found nothing.
+fn where_else(context: &Context, request: SearchRequest) -> Result<Option<String>> {
+    if request.query.trim().is_empty() {
+        return Ok(None);
+    }
+    let count = |request: SearchRequest| context.ask(request).map(|found| found.hits.len());
+    if request.r#type.is_some() || !request.tags.is_empty() {
+        let all = SearchRequest { r#type: None, tags: Tags::default(), ..request.clone() };
+        let hits = count(all)?;
+        return Ok((hits > 0).then(|| format!("{} without --type and --tag", render::count(hits, "hit", "hits"))));
+    }
+    if !request.scope.is_empty() {
+        return Ok(None);
+    }
+    let sessions = SearchRequest { scope: vec![nacre::Scope::Sessions], ..request };
+    let hits = count(sessions)?;
+    Ok((hits > 0).then(|| {
+        format!("{} in conversations: add `--scope sessions`", render::count(hits, "hit", "hits"))
+    }))
 }
 
 /// The column where the text of a hit begins.

@@ -114,6 +114,9 @@ errors! {
     #[error("{limit} proposals of this session are already waiting")]
     TooManyProposals { limit: u32 } => "too_many_proposals", Limit,
         "ask a person to decide on them (`nacre pending`), or raise `limits.propose` in nacre.toml";
+    #[error("the folder `{}` has files in it, and no export of Nacre", path.display())]
+    FolderNotEmpty { path: PathBuf } => "folder_not_empty", Conflict,
+        "choose an empty or new folder, so that none of your files is overwritten";
     #[error("the change to `{path}` has no effect")]
     NothingToChange { path: String } => "nothing_to_change", Conflict, "the file already says this";
     #[error("`{path}` is private, and this is a shared session")]

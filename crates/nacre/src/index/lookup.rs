@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::base::Result;
+use crate::base::{Result, Time};
 use crate::store::Connection;
 
 /// Returns the number of passages.
@@ -35,6 +35,35 @@ pub(crate) fn best_entries(db: &Connection, expression: &str, most: usize) -> Re
             (SELECT rowid AS id FROM passages_fts WHERE passages_fts MATCH $1 ORDER BY rank LIMIT $2)
         SELECT ref FROM hits JOIN passages USING (id) WHERE kind = 'entry' AND live";
     db.rows(sql, (expression, most), |row| row.get(0))
+}
+
+/// A passage that may contradict a statement.
+pub(crate) struct Candidate {
+    pub(crate) kind: String,
+    pub(crate) reference: String,
+    pub(crate) title: String,
+    pub(crate) text: String,
+    pub(crate) at: Time,
+    /// The first line of a document's chunk, from 1.
+    pub(crate) first_line: i64,
+}
+
+/// Returns the current entries, facts and chunks among the `most` passages that match an FTS5 expression best.
+pub(crate) fn best_statements(db: &Connection, expression: &str, most: usize) -> Result<Vec<Candidate>> {
+    let sql = "WITH hits AS MATERIALIZED
+            (SELECT rowid AS id FROM passages_fts WHERE passages_fts MATCH $1 ORDER BY rank LIMIT $2)
+        SELECT kind, ref, title, text, at, coalesce(first_line, 1) FROM hits JOIN passages USING (id)
+        WHERE kind IN ('entry', 'fact', 'chunk') AND live";
+    db.rows(sql, (expression, most), |row| {
+        Ok(Candidate {
+            kind: row.get(0)?,
+            reference: row.get(1)?,
+            title: row.get(2)?,
+            text: row.get(3)?,
+            at: row.get(4)?,
+            first_line: row.get(5)?,
+        })
+    })
 }
 
 /// Returns the references of passages of two kinds that contain any of the words, best first. The words must

@@ -147,6 +147,11 @@ pub(crate) fn write(
     folder: &Path,
     now: Time,
 ) -> Result<ExportReport> {
+    let is_empty = || fs::read_dir(folder).is_ok_and(|mut files| files.next().is_none());
+    if folder.exists() && !folder.join(RECORDS_FILE).is_file() && !is_empty() {
+        return Err(Error::FolderNotEmpty { path: folder.to_owned() });
+    }
+    let before = read(folder).ok().and_then(|records| records.files).unwrap_or_default();
     files::create_folder(folder)?;
     let entries = entry::all(db)?;
     let mut versions = HashMap::new();
@@ -164,6 +169,7 @@ pub(crate) fn write(
     let (graph, turns, tasks) = (graph::Records::all(db)?, Turns::read(db)?, task::TaskRecords::read(db)?);
     let (shared_sessions, session_formats) = (session::shared(db)?, session::formats(db)?);
     let (projects, rows) = (projects(db)?, Rows::all(db)?);
+    let exported = tree::write(own, folder)?;
     let records = Records {
         format: FORMAT_VERSION,
         group,
@@ -177,7 +183,7 @@ pub(crate) fn write(
         rows,
         session_formats,
         shared_sessions,
-        files: Some(tree::write(own, folder)?),
+        files: Some(exported.clone()),
         unreadable: 0,
     };
     let mut audit_lines = String::new();
@@ -197,6 +203,10 @@ pub(crate) fn write(
     let items = serde_json::to_string_pretty(&item::all(db)?)? + "\n";
     files::write_atomically(&folder.join(ITEMS_FILE), items.as_bytes())?;
     files::write_atomically(&folder.join(TASKS_FILE), task::as_file(db)?.as_bytes())?;
+    // An earlier export may have files that were deleted since.
+    for gone in before.iter().filter(|path| !exported.contains(path)) {
+        tree::remove(folder, gone);
+    }
     Ok(ExportReport { folder: folder.to_owned(), files, entries: count })
 }
 

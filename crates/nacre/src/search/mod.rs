@@ -27,6 +27,7 @@ mod words;
 
 // Ranking
 mod alike;
+mod conflict;
 mod hit;
 mod narrow;
 mod rank;
@@ -47,6 +48,8 @@ use question::Question;
 use score::Rules;
 
 pub(crate) use alike::resembling;
+pub use conflict::Contradiction;
+pub(crate) use conflict::contradicting;
 pub use answer::SearchResults;
 pub(crate) use answer::behavioral;
 pub(crate) use corpus::Corpus;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::call::{Call, Ran, Write};
 use super::lean::LeanAnswer;
 use super::limits::Action;
+use super::memory::say_contradictions;
 use super::schema;
 use super::tool::Request;
 use crate::base::caller::Visibility;
@@ -22,6 +23,7 @@ use crate::records::graph::name::{self, RemovedEntity};
 use crate::records::graph::recall::{self, MIN_ENTITY_SCORE, Speaker};
 use crate::records::graph::{self, Alias, EntitySummary, Fact, RecallResult, Relation, relation};
 use crate::records::workspace::checkpoint::DeletedRecord;
+use crate::search::{self, Contradiction};
 use crate::store::Connection;
 
 /// How many facts an answer has by default.
@@ -153,9 +155,13 @@ pub struct FactSet {
     pub replaced: Option<String>,
     /// Whether it was already known.
     pub known: bool,
+    /// Current statements that say otherwise about the same thing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    pub contradicts: Vec<Contradiction>,
 }
 
-redact! { FactSet { fact, replaced / known } }
+redact! { FactSet { fact, replaced, contradicts / known } }
 
 impl Request for FactRequest {
     type Answer = FactSet;
@@ -188,10 +194,14 @@ impl Request for FactRequest {
         if !set.known {
             call.view().tell_write("fact", &set.fact.id, set.fact.value.chars().count());
         }
-        Ok(FactSet { fact: set.fact, replaced: set.replaced, known: set.known })
+        // Facts of the same entity and key replace each other; everything else is only compared.
+        let statement = format!("{} {}: {}", set.fact.entity, set.fact.key.replace('_', " "), set.fact.value);
+        let skip = [set.fact.id.clone()];
+        let contradicts = call.read(|db| search::contradicting(db, &statement, &skip))?;
+        Ok(FactSet { fact: set.fact, replaced: set.replaced, known: set.known, contradicts })
     }
 
-    fn say(answer: &FactSet, _: &Calendar) -> String {
+    fn say(answer: &FactSet, calendar: &Calendar) -> String {
         let mut text = format!("[{}] {}", answer.fact.id, one_line(&answer.fact.line()));
         if answer.known {
             text.push_str(" (known already)");
@@ -199,6 +209,7 @@ impl Request for FactRequest {
         if let Some(before) = &answer.replaced {
             let _ = write!(text, " (was {})", one_line(before));
         }
+        text.push_str(&say_contradictions(&answer.contradicts, calendar));
         text
     }
 }

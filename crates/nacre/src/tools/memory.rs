@@ -30,7 +30,7 @@ use crate::records::entry::{self, Draft, Edit, Entry, EntryType, ErasedEntry, On
 use crate::records::workspace::checkpoint::DeletedRecord;
 use crate::records::workspace::memory_file;
 use crate::records::{erase, import};
-use crate::search::{self, SearchResults};
+use crate::search::{self, Contradiction, SearchResults};
 use crate::store::Connection;
 
 /// Remember one statement across sessions: a preference, instruction, correction, context or fact. Use fact_upsert instead
@@ -66,6 +66,10 @@ pub struct Stored {
     /// A current entry with nearly the same content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resembles: Option<EntryId>,
+    /// Current statements that say otherwise about the same thing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    pub contradicts: Vec<Contradiction>,
     /// Whether the existing entry got the type, tags or privacy of this call.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(skip)]
@@ -79,7 +83,7 @@ pub struct Stored {
 }
 
 redact! {
-    Stored { id, duplicate_of, resembles, superseded, note / number, r#type, behavioral, amended }
+    Stored { id, duplicate_of, resembles, contradicts, superseded, note / number, r#type, behavioral, amended }
 }
 
 impl Request for StoreRequest {
@@ -105,6 +109,11 @@ impl Request for StoreRequest {
         let least = call.settings().entries.resemblance;
         // Looked up before the write, so that other writers do not wait for it.
         let resembles = call.read(|db| search::resembling(db, &self.content, least))?;
+        let skip: Vec<String> = match &self.supersedes {
+            Some(old) => call.read(|db| Ok(vec![entry::get(db, old)?.id.to_string()]))?,
+            None => Vec::new(),
+        };
+        let contradicts = call.read(|db| search::contradicting(db, &self.content, &skip))?;
         let holds_secret = matches!(crate::base::redact::text(&self.content), Cow::Owned(_));
         if let Some(old) = &self.supersedes {
             call.check_seen(old)?;
@@ -146,6 +155,7 @@ impl Request for StoreRequest {
         Ok(Stored {
             duplicate_of: stored.duplicate.then(|| entry.id.clone()),
             resembles: resembles.filter(|other| !stored.duplicate && known(other)),
+            contradicts: if stored.duplicate { Vec::new() } else { contradicts },
             amended: stored.amended,
             superseded: stored.superseded,
             id: entry.id,
@@ -156,7 +166,7 @@ impl Request for StoreRequest {
         })
     }
 
-    fn say(answer: &Stored, _: &Calendar) -> String {
+    fn say(answer: &Stored, calendar: &Calendar) -> String {
         let mut text = match &answer.duplicate_of {
             Some(_) if answer.amended => {
                 format!(
@@ -176,11 +186,24 @@ impl Request for StoreRequest {
                 " It resembles {other}: if it replaces that one, store it again with supersedes, or delete one of them."
             );
         }
+        text.push_str(&say_contradictions(&answer.contradicts, calendar));
         if let Some(note) = &answer.note {
             let _ = write!(text, " Note: {note}.");
         }
         text
     }
+}
+
+/// Says which current statements a new one contradicts, and how to settle it.
+pub(super) fn say_contradictions(found: &[Contradiction], calendar: &Calendar) -> String {
+    let mut text = String::new();
+    for Contradiction { id, text: statement, at } in found {
+        let _ = write!(text, "\nIt contradicts [{id}] {} ({}).", one_line(statement), calendar.date(*at));
+    }
+    if !found.is_empty() {
+        text.push_str(" If the new one is right, update, supersede or delete the other.");
+    }
+    text
 }
 
 /// Search everything remembered (memories, documents, facts) by words, type or tags. Use it first, and for open questions.
@@ -711,7 +734,7 @@ impl Request for UpdateRequest {
     }
 
     fn say(Changed(answer): &Changed, calendar: &Calendar) -> String {
-        say_entry(answer, calendar)
+        format!("Updated {}", say_entry(answer, calendar))
     }
 }
 

@@ -267,3 +267,34 @@ fn what_one_session_poisoned_could_not_be_taken_back() {
     assert_eq!((&again["archived"], &again["reverted"]), (&json!([]), &json!([])), "{again}");
     place.check();
 }
+
+#[test]
+fn a_correction_in_one_store_left_the_old_value_in_another_unnoticed() {
+    let mut place = Place::new();
+    place.call("fact_upsert", json!({ "entity": "heron", "key": "port", "value": "6459" }));
+    let stored = place.call(
+        "memory_store",
+        json!({ "content": "heron's port is 7070 now, not 6459", "type": "correction" }),
+    );
+    assert_eq!(stored.data["contradicts"][0]["id"], "fact-1", "{}", stored.data);
+    assert!(stored.text.contains("It contradicts [fact-1] heron: port = 6459 (today)"), "{}", stored.text);
+    // The other way round, and against a line of a document.
+    put(&place, "memory/notes.md", "# Marlin\n\nMarlin listens on port 4100.\n");
+    place.call("memory_search", json!({ "query": "marlin" }));
+    let set = place.call("fact_upsert", json!({ "entity": "Marlin", "key": "port", "value": "4200" })).data;
+    assert_eq!(set["contradicts"][0]["id"], "memory/notes.md:3", "{set}");
+}
+
+#[test]
+fn a_replaced_memory_is_no_contradiction() {
+    let mut place = Place::new();
+    place.store("The staging database listens on port 5433.");
+    let other = place.call("memory_store", json!({ "content": "The staging database listens on port 5434." })).data;
+    assert_eq!(other["contradicts"][0]["id"], "id:1", "{other}");
+    let newer = json!({ "content": "The staging database listens on port 5435.", "supersedes": 1 });
+    let newer = place.call("memory_store", newer).data;
+    let ids: Vec<&str> = newer["contradicts"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["id:2"], "{newer}");
+    assert!(place.call("memory_store", json!({ "content": "The staging database is backed up nightly." })).data
+        .get("contradicts").is_none());
+}

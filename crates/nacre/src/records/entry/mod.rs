@@ -393,6 +393,11 @@ pub(crate) fn get_current(db: &Connection, named: &EntryRef) -> Result<Entry> {
     }
 }
 
+/// Returns the number of the entry with this id.
+pub(crate) fn number(db: &Connection, id: &str) -> Result<i64> {
+    db.one("SELECT number FROM entries WHERE id = $1", [id], |row| row.get(0))
+}
+
 /// Returns entries by id, in the given order. Ids without an entry are skipped.
 pub(crate) fn get_all<'a>(db: &Connection, ids: impl IntoIterator<Item = &'a str>) -> Result<Vec<Entry>> {
     let sql = format!("SELECT {COLUMNS} FROM entries WHERE id = $1");

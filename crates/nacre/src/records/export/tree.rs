@@ -58,6 +58,16 @@ fn put(file: &Path, bytes: &[u8]) -> Result<()> {
     crate::base::files::write_atomically(file, bytes)
 }
 
+/// Removes a file of an earlier export. A path that leads out of the export's folders is left alone.
+pub(crate) fn remove(folder: &Path, path: &str) {
+    let inside = [DOCUMENTS_FOLDER, TRANSCRIPTS_FOLDER].iter().any(|own| path.starts_with(&format!("{own}/")));
+    let is_plain = Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    let own = path.split('/').next().unwrap_or_default();
+    if inside && is_plain && is_own(&folder.join(own)) {
+        let _ = std::fs::remove_file(folder.join(path));
+    }
+}
+
 /// Returns whether a folder of an export is not a link. Through a link, the author of the export would decide
 /// what is read.
 fn is_own(folder: &Path) -> bool {

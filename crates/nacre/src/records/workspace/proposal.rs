@@ -241,7 +241,8 @@ pub fn propose(
     let mut held = change::lock(view)?;
     check_seen(&held, caller, path)?;
     let before = held.read(path)?;
-    if before == after {
+    // A file that does not exist and an empty one are the same here.
+    if before == after || before.is_none() && after.as_deref().is_some_and(<[u8]>::is_empty) {
         return Err(Error::NothingToChange { path: path.to_string() });
     }
     let made = propose_file(&mut held, Change { path: path.clone(), before, after }, reason, &[])?;
@@ -379,7 +380,9 @@ pub fn revert(view: &mut View<'_>, number: i64) -> Result<Proposal> {
     drop(held);
     let delta = change::char_delta(row.proposed.as_deref(), row.base.as_deref());
     view.tell_write("file", path.as_str(), delta);
-    find(view, number)?.into_proposal(view)
+    let mut reverted = find(view, number)?.into_proposal(view)?;
+    reverted.diff = Diff::new(&row.target, row.proposed.as_deref(), row.base.as_deref());
+    Ok(reverted)
 }
 
 fn require_person(caller: &Caller, what: &'static str) -> Result<()> {
