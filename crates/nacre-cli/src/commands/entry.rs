@@ -175,16 +175,17 @@ fn where_else(context: &Context, request: SearchRequest) -> Result<Option<String
     if request.r#type.is_some() || !request.tags.is_empty() {
         let all = SearchRequest { r#type: None, tags: Tags::default(), ..request.clone() };
         let hits = count(all)?;
-        return Ok((hits > 0).then(|| format!("{} without --type and --tag", render::count(hits, "hit", "hits"))));
+        return Ok(
+            (hits > 0).then(|| format!("{} without --type and --tag", render::count(hits, "hit", "hits")))
+        );
     }
     if !request.scope.is_empty() {
         return Ok(None);
     }
     let sessions = SearchRequest { scope: vec![nacre::Scope::Sessions], ..request };
     let hits = count(sessions)?;
-    Ok((hits > 0).then(|| {
-        format!("{} in conversations: add `--scope sessions`", render::count(hits, "hit", "hits"))
-    }))
+    Ok((hits > 0)
+        .then(|| format!("{} in conversations: add `--scope sessions`", render::count(hits, "hit", "hits"))))
 }
 
 /// The column where the text of a hit begins.

@@ -23,7 +23,9 @@ pub fn boot(context: &Context, args: Boot) -> Result<ExitCode> {
         parts.map(|part| render::plain(&part.path)).collect::<Vec<_>>().join(", ")
     };
     let mut note = format!("about {} tokens", boot.tokens);
-    for (what, paths) in [("cut", named(|part| part.cut)), ("missing or not filled in", named(|part| part.missing))] {
+    for (what, paths) in
+        [("cut", named(|part| part.cut)), ("missing or not filled in", named(|part| part.missing))]
+    {
         if !paths.is_empty() {
             note.push_str(&format!("; {what}: {paths}"));
         }

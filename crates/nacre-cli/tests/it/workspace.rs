@@ -49,7 +49,10 @@ fn init_makes_a_workspace_and_says_so() {
 fn boot_shows_the_text_and_says_what_it_costs() {
     let home = Sealed::new();
     let bare = home.run(["boot"]);
-    assert!(!bare.stdout.contains("AGENTS.md") && bare.stderr.contains("missing: AGENTS.md"), "{bare:?}");
+    assert!(
+        !bare.stdout.contains("AGENTS.md") && bare.stderr.contains("missing or not filled in: AGENTS.md"),
+        "{bare:?}"
+    );
     assert!(!home.home().exists(), "a look makes nothing");
     home.json(["init"]);
     write(&home, "SOUL.md", &"Be brief.\n".repeat(3_000));
@@ -60,7 +63,8 @@ fn boot_shows_the_text_and_says_what_it_costs() {
     assert!(text.starts_with("<memory source=\"nacre\" ") && text.ends_with("</memory>\n"), "{text}");
     assert!(text.contains("heron moved"), "{text}");
     assert!(
-        note.starts_with("note: about ") && note.contains("tokens; cut: SOUL.md; missing: USER.md"),
+        note.starts_with("note: about ")
+            && note.contains("tokens; cut: SOUL.md; missing or not filled in: USER.md"),
         "{note}"
     );
     let data = home.json(["boot", "--project", "heron"]);

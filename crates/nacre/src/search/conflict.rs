@@ -55,16 +55,22 @@ pub(crate) fn contradicting(db: &Connection, content: &str, skip: &[String]) -> 
             continue;
         }
         for (line, statement) in statements(&candidate) {
-            let Some(conflict) = compare(&Statement::read(statement, context(&candidate)), &later) else { continue };
+            let Some(conflict) = compare(&Statement::read(statement, context(&candidate)), &later) else {
+                continue;
+            };
             let id = match candidate.kind.as_str() {
                 entry::KIND => format!("id:{}", entry::number(db, &candidate.reference)?),
                 "chunk" => {
-                    let path = candidate.reference.rsplit_once('#').map_or(&*candidate.reference, |(path, _)| path);
+                    let path =
+                        candidate.reference.rsplit_once('#').map_or(&*candidate.reference, |(path, _)| path);
                     format!("{path}:{}", candidate.first_line + line)
                 }
                 _ => candidate.reference.clone(),
             };
-            found.push((conflict.score, Contradiction { id, text: text::cut(statement, 300), at: candidate.at }));
+            found.push((
+                conflict.score,
+                Contradiction { id, text: text::cut(statement, 300), at: candidate.at },
+            ));
         }
     }
     found.sort_by(|(one, _), (other, _)| other.total_cmp(one));

@@ -48,10 +48,10 @@ use question::Question;
 use score::Rules;
 
 pub(crate) use alike::resembling;
-pub use conflict::Contradiction;
-pub(crate) use conflict::contradicting;
 pub use answer::SearchResults;
 pub(crate) use answer::behavioral;
+pub use conflict::Contradiction;
+pub(crate) use conflict::contradicting;
 pub(crate) use corpus::Corpus;
 pub(crate) use dates::named as named_days;
 pub use hit::{DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, ScorePart, TaskHit, Why};

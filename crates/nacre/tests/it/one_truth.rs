@@ -289,12 +289,19 @@ fn a_correction_in_one_store_left_the_old_value_in_another_unnoticed() {
 fn a_replaced_memory_is_no_contradiction() {
     let mut place = Place::new();
     place.store("The staging database listens on port 5433.");
-    let other = place.call("memory_store", json!({ "content": "The staging database listens on port 5434." })).data;
+    let other =
+        place.call("memory_store", json!({ "content": "The staging database listens on port 5434." })).data;
     assert_eq!(other["contradicts"][0]["id"], "id:1", "{other}");
     let newer = json!({ "content": "The staging database listens on port 5435.", "supersedes": 1 });
     let newer = place.call("memory_store", newer).data;
-    let ids: Vec<&str> = newer["contradicts"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
+    let ids: Vec<&str> =
+        newer["contradicts"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["id:2"], "{newer}");
-    assert!(place.call("memory_store", json!({ "content": "The staging database is backed up nightly." })).data
-        .get("contradicts").is_none());
+    assert!(
+        place
+            .call("memory_store", json!({ "content": "The staging database is backed up nightly." }))
+            .data
+            .get("contradicts")
+            .is_none()
+    );
 }

@@ -189,7 +189,14 @@ impl<'a> Alignment<'a> {
             };
             let qualify = one.start < earlier.head && other.start < later.head;
             let fits = if one.needs_object() { has_object } else { !one.possible && !other.possible };
-            one.name == other.name && is_excluded && !qualify && fits
+            // `tabs over spaces` weighs both: twice in the same order is the same.
+            let order = |states: &'a [State]| {
+                let sides = states.iter().filter(|state| state.name == one.name).map(|state| state.side);
+                sides.collect::<Vec<_>>()
+            };
+            let weighed = order(&earlier.states);
+            let is_same_choice = weighed.len() > 1 && weighed == order(&later.states);
+            one.name == other.name && is_excluded && !qualify && fits && !is_same_choice
         };
         let mut states = earlier.states.iter();
         states.find_map(|one| Some(one).zip(later.states.iter().find(|other| excludes(one, other))))

@@ -259,3 +259,8 @@ fn any_text_is_read() {
         assert!(compare(&Statement::read("The port is 80.", None), &read).is_none(), "{text}");
     }
 }
+
+#[test]
+fn a_choice_between_two_things_that_is_said_again_is_no_conflict() {
+    check(None, &[("I prefer tabs over spaces", "I prefer tabs over any spaces")]);
+}

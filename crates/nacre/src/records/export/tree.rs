@@ -60,7 +60,8 @@ fn put(file: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Removes a file of an earlier export. A path that leads out of the export's folders is left alone.
 pub(crate) fn remove(folder: &Path, path: &str) {
-    let inside = [DOCUMENTS_FOLDER, TRANSCRIPTS_FOLDER].iter().any(|own| path.starts_with(&format!("{own}/")));
+    let inside =
+        [DOCUMENTS_FOLDER, TRANSCRIPTS_FOLDER].iter().any(|own| path.starts_with(&format!("{own}/")));
     let is_plain = Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
     let own = path.split('/').next().unwrap_or_default();
     if inside && is_plain && is_own(&folder.join(own)) {
