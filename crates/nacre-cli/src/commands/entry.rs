@@ -87,7 +87,7 @@ pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
     run(context, request)
 }
 
-pub fn update(context: &Context, args: Update) -> Result<ExitCode> {
+pub fn update(context: &Context, args: &Update) -> Result<ExitCode> {
     let request = UpdateRequest {
         id: context.entry(&args.id)?,
         content: (!args.text.is_empty()).then(|| text_or_stdin(&args.text.join(" "))).transpose()?,

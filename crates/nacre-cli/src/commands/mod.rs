@@ -150,7 +150,7 @@ fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
         Command::Search(args) => entry::search(context, args),
         Command::Show(args) => entry::show(context, &args.id),
         Command::History(args) => entry::history(context, &args.id),
-        Command::Update(args) => entry::update(context, args),
+        Command::Update(args) => entry::update(context, &args),
         Command::Unarchive(args) => entry::run(context, UnarchiveRequest { id: context.entry(&args.id)? }),
         Command::Reinforce(args) => entry::run(context, ReinforceRequest { id: context.entry(&args.id)? }),
         Command::Demote(args) => entry::run(context, DemoteRequest { id: context.entry(&args.id)? }),
