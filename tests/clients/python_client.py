@@ -35,8 +35,9 @@ def text_of(result):
 def check_described(tool):
     assert tool.description and tool.annotations and tool.output_schema, "something is missing"
     hints = tool.annotations.model_dump()
-    for hint in ["read_only_hint", "destructive_hint", "idempotent_hint", "open_world_hint"]:
-        assert hints[hint] is not None, f"{hint} is not given"
+    # The protocol has defaults: not read-only, destructive, not idempotent. Only a tool that reads needs no second hint.
+    assert hints["open_world_hint"] is False, "open_world_hint is not given"
+    assert hints["read_only_hint"] or hints["destructive_hint"] is not None, "whether it destroys is not given"
     for schema in [tool.input_schema, tool.output_schema]:
         Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"

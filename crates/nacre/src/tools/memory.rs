@@ -676,10 +676,15 @@ struct EntryIdentity {
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "a schema")]
 struct GetFields {
+    #[serde(skip_serializing_if = "Option::is_none")]
     number: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     r#type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
 }
 
