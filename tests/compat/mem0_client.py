@@ -28,7 +28,7 @@ def refused(call, *arguments, **named):
 
 def check_client():
     with check("mem0: a token that is not known"):
-        assert "not known" in refused(MemoryClient, api_key="none", host=URL)
+        assert "unknown" in refused(MemoryClient, api_key="none", host=URL)
     client = MemoryClient(api_key=TOKEN, host=URL)
     with check("mem0: ping says which group"):
         assert (client.org_id, client.project_id) == ("nacre", "main")

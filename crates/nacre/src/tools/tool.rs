@@ -100,7 +100,7 @@ impl Tool {
     /// Returns the schema of its arguments as agents see it: without the advanced arguments, which it still accepts.
     pub fn listed_schema(&self, settings: &Settings) -> Value {
         let mut schema = self.input_schema(settings);
-        if let Some(properties) = schema["properties"].as_object_mut() {
+        if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
             properties.retain(|name, _| !self.advanced.contains(&name.as_str()));
         }
         schema
