@@ -406,8 +406,8 @@ fn a_hostile_wheel_is_refused() {
     check(&with(list + 8, &[1]), "encrypted");
     check(&with(list + 10, &[99]), "method 99");
     check(&with(list + 16, &[0, 0, 0, 0]), "checksum");
-    check(&with(list + 20, &[0xff; 4]), "cut off");
-    check(&with(list + 42, &[0xff; 4]), "cut off");
+    check(&with(list + 20, &[0xff; 4]), "truncated");
+    check(&with(list + 42, &[0xff; 4]), "truncated");
     check(&with(list + 28, &[0xff; 2]), "list of files");
     check(&with(good.len() - 6, &[0xff; 4]), "more than 4 GiB");
     check(&with(good.len() - 12, &[0xff; 2]), "more than 4 GiB");
