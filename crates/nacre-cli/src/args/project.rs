@@ -149,8 +149,8 @@ pub enum Collection {
         /// The name of the collection [default: all]
         name: Option<CollectionName>,
         /// Discard the index and read everything again
-        #[arg(long = "rebuild")]
-        anew: bool,
+        #[arg(long)]
+        rebuild: bool,
     },
     /// Search a collection; `nacre search --scope sources` searches all
     Search {

@@ -18,8 +18,8 @@ pub fn run(context: &Context, args: Collection) -> Result<ExitCode> {
     match args {
         Collection::Add { name, sources } => add(context, &name, &sources),
         Collection::List => list(context),
-        Collection::Reindex { name, anew } => {
-            reindex(context, name, if anew { Reading::Rebuild } else { Reading::Changes })
+        Collection::Reindex { name, rebuild } => {
+            reindex(context, name, if rebuild { Reading::Rebuild } else { Reading::Changes })
         }
         Collection::Search { name, query, limit, explain } => {
             let collection = Some(name);

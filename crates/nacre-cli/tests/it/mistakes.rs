@@ -139,7 +139,7 @@ fn piped_text_was_not_read() {
     assert!(shown.contains("the text is missing"), "{shown}");
 }
 
-// What the terminal shows.
+// The output at a terminal.
 
 #[test]
 fn results_were_cut_at_80_characters_whatever_the_terminal() {
@@ -185,7 +185,7 @@ fn long_output_ran_off_the_screen() {
     let (status, shown) = at_terminal(&mut command, (80, 24), "");
     assert_eq!(status, 0);
     assert!(shown.contains("PAGED:") && shown.lines().count() < 5, "{shown}");
-    // What fits the screen needs no pager, and what goes to a program gets none.
+    // Output that fits the screen needs no pager, and output for a program gets none.
     let mut command = home.command(["status"]);
     command.env("PAGER", "sed s/^/PAGED:/").env("PATH", "/usr/bin:/bin");
     assert!(!at_terminal(&mut command, (80, 50), "").1.contains("PAGED"));
@@ -430,7 +430,7 @@ fn settings_could_only_be_changed_in_an_editor() {
     assert_eq!(home.error(["config", "get", "nothing"]).1["kind"], "invalid");
     home.json(["config", "set", "search.limit", "--unset"]);
     assert_eq!(home.run(["config", "get", "search.limit"]).stdout, "20\n");
-    // What agents may do is changed by a person at a terminal.
+    // Only a person at a terminal changes what agents may do.
     assert_eq!(home.error(["config", "set", "write.files", "open"]).0, 5);
     assert_eq!(home.json_at_terminal(["config", "set", "write.files", "open"])["write.files"], "open");
     let mut command = home.command(["config", "edit"]);
@@ -610,7 +610,7 @@ fn install_listed_commands_and_said_nothing() {
     assert!(shown.contains("mcp.json written"), "{shown}");
 }
 
-/// A vault of so many notes beside the home.
+/// Creates a vault with this many notes next to the home.
 fn vault(home: &Sealed, notes: usize) -> String {
     let folder = home.beside("Notes");
     fs::create_dir_all(format!("{folder}/.obsidian")).unwrap();

@@ -230,7 +230,7 @@ pub fn at_terminal_typing(command: &mut Command, typed: &str) -> Output {
     Process::spawn(command.stdin(input), Some(terminal.into())).finish()
 }
 
-/// Runs a command at a terminal of so many columns and rows, types a line, and returns the exit code and what was shown.
+/// Runs a command at a terminal with this many columns and rows, and types a line. Returns the exit code and the output.
 pub fn at_terminal(command: &mut Command, size: (u16, u16), typed: &str) -> (i32, String) {
     use rustix::termios::{Winsize, tcsetwinsize};
     let (terminal, program) = terminal();

@@ -131,7 +131,9 @@ fn why_nothing(corpora: &[Corpus<'_>], request: &Request) -> &'static str {
         "the query has no words to search for"
     } else if !is_question && !request.scope.contains(&Scope::Entries) {
         "there is no query, and only entries are listed without one"
+    } else if request.r#type.is_some() || !request.tags.is_empty() {
+        "no memory with this type and these tags matches"
     } else {
-        "nothing matches"
+        "no stored text matches the query"
     }
 }

@@ -317,7 +317,11 @@ impl Request for SearchRequest {
     fn say(answer: &SearchResults, calendar: &Calendar) -> String {
         let mut text = String::new();
         if answer.hits.is_empty() {
-            let _ = writeln!(text, "Nothing found: {}.", answer.note.as_deref().unwrap_or("nothing matches"));
+            let _ = writeln!(
+                text,
+                "Nothing found: {}.",
+                answer.note.as_deref().unwrap_or("no stored text matches the query")
+            );
         } else if let Some(note) = &answer.note {
             let _ = writeln!(text, "Note: {note}.");
         }

@@ -158,7 +158,7 @@ fn e3_search_by_words_type_and_all_tags() {
     }
     assert_eq!(
         place.call("memory_search", json!({ "query": "zebra" })).text,
-        "Nothing found: nothing matches."
+        "Nothing found: no stored text matches the query."
     );
     for (limit, code) in [(0, "bad_argument"), (101, "bad_argument")] {
         assert_eq!(place.refused("memory_search", json!({ "limit": limit })), code);

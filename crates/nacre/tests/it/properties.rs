@@ -96,7 +96,7 @@ proptest! {
     }
 }
 
-/// What an entry must be: its word, what superseded it, and whether it is archived.
+/// The expected state of an entry: its word, its successor, and whether it is archived.
 #[derive(Clone, Debug, PartialEq)]
 struct Plain {
     word: u8,
