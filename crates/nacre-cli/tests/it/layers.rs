@@ -1,4 +1,4 @@
-//! The floors of the binary: a module uses its own floor and those below it, and no two modules use each other.
+//! The floors of the program: a module uses its own floor and those below it, and no two modules use each other.
 
 #[path = "../../../nacre/tests/layers/scan.rs"]
 mod scan;
@@ -12,7 +12,7 @@ const FLOORS: &[&str] =
     &["clients", "minilm", "render", "args", "plugin", "context", "groups", "mcp", "serve", "commands"];
 
 fn source() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../nacre-app/src")
 }
 
 fn edges() -> BTreeSet<(String, String)> {
@@ -27,8 +27,8 @@ fn every_module_uses_only_its_floor_and_those_below() {
 }
 
 #[test]
-fn main_lists_the_floors_from_the_ground_up() {
-    let main = fs::read_to_string(source().join("main.rs")).unwrap();
+fn the_library_lists_the_floors_from_the_ground_up() {
+    let main = fs::read_to_string(source().join("lib.rs")).unwrap();
     let listed = main.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
     assert_eq!(listed.collect::<Vec<_>>(), FLOORS);
 }

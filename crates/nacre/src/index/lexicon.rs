@@ -5,9 +5,10 @@
 //! Nothing of this depends on characters across white space. A test compares a reading with the results of
 //! `analyse`, `wordpiece` and `mark` on the whole text.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+
+use foldhash::HashMap;
 
 use super::analyse::{self, Language};
 use super::mark::Hints;

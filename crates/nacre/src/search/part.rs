@@ -85,8 +85,15 @@ impl Parts {
     }
 
     /// Multiplies each part by its weight.
-    pub(super) fn weighed_by(self, weights: &Parts) -> Parts {
-        Parts(std::array::from_fn(|place| self.0[place] * weights.0[place]))
+    pub(super) fn weigh(&mut self, weights: &Parts) {
+        for (part, weight) in self.0.iter_mut().zip(&weights.0) {
+            *part *= weight;
+        }
+    }
+
+    /// Returns the sum of the parts, each multiplied by its weight. It makes no copy: every passage in scope is summed.
+    pub(super) fn weighed_sum(&self, weights: &Parts) -> f32 {
+        self.0.iter().zip(&weights.0).map(|(part, weight)| part * weight).sum()
     }
 
     pub(super) fn sum(&self) -> f32 {

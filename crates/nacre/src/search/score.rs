@@ -4,6 +4,8 @@
 //!
 //! The parts and their weights were tuned on public conversation sets (docs/benchmarks.md). Most of the gain
 //! comes from structure: who speaks, which message answers which, and when.
+//!
+//! Every passage in scope gets a score: the steps of one are inlined, although the rest is built for size (docs/decisions/0036).
 #![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
 
 use std::collections::HashMap;
@@ -186,6 +188,7 @@ impl Scorer<'_> {
         (id as usize) < self.corpus.space.marks().len()
     }
 
+    #[inline(always)]
     pub(super) fn mark(&self, id: u32) -> Mark {
         self.corpus.space.marks()[id as usize]
     }
@@ -214,6 +217,7 @@ impl Scorer<'_> {
     }
 
     /// Returns the neighbour in the same session, if it counts.
+    #[inline(always)]
     pub(super) fn neighbour(&self, id: u32, step: i64) -> Option<u32> {
         let other = u32::try_from(i64::from(id) + step).ok()?;
         let mark = self.corpus.space.marks().get(other as usize)?;
@@ -222,10 +226,12 @@ impl Scorer<'_> {
     }
 
     /// Returns the retriever score of a neighbour, `steps` away.
+    #[inline(always)]
     fn neighbour_retrieval(&self, id: u32, steps: i64) -> f32 {
         self.neighbour(id, steps).map_or(0.0, |other| self.retrieval(other))
     }
 
+    #[inline(always)]
     fn words(&self, id: u32) -> f32 {
         self.baselines.words.z(self.words[id as usize])
     }
@@ -234,6 +240,7 @@ impl Scorer<'_> {
     /// LoCoMo fraction@10 on the tuning half is .834 with the built-in model, .847 with MiniLM and .855 with
     /// both. The mean of two partly correlated scores spreads less than one score; `MEAN_SCALE` corrects
     /// that.
+    #[inline(always)]
     fn meaning(&self, id: u32) -> f32 {
         const MEAN_SCALE: f32 = 1.1;
         let by_model = self.model_cosine(id).map(|cosine| self.baselines.model.z(cosine));
@@ -247,6 +254,7 @@ impl Scorer<'_> {
     }
 
     /// Returns the combined score of the word and embedding retrievers.
+    #[inline(always)]
     pub(super) fn retrieval(&self, id: u32) -> f32 {
         self.retrieval[id as usize]
     }
@@ -267,17 +275,29 @@ impl Scorer<'_> {
 
     /// Returns the score of a passage.
     pub(super) fn score(&self, id: u32) -> f32 {
-        self.parts(id).sum()
+        let mut parts = Parts::ZERO;
+        self.fill(id, &mut parts);
+        if self.is_words_alone() { parts.sum() } else { parts.weighed_sum(&self.weights) }
     }
 
     /// Returns the weighted parts of its score.
     pub(super) fn parts(&self, id: u32) -> Parts {
+        let mut parts = Parts::ZERO;
+        self.fill(id, &mut parts);
+        // Every part counts with words alone: `search.without` applies only when more than the words are scored.
+        if !self.is_words_alone() {
+            parts.weigh(&self.weights);
+        }
+        parts
+    }
+
+    /// Sets the unweighted parts of its score.
+    fn fill(&self, id: u32, parts: &mut Parts) {
         let mark = self.mark(id);
-        let mut parts = self.parts_of(mark);
+        self.fill_from_mark(mark, parts);
         if self.is_words_alone() {
-            // Every part counts here: `search.without` applies only when more than the words are scored.
             parts[Part::Relevance] = self.coverage[id as usize].max(f32::MIN_POSITIVE).ln();
-            return parts;
+            return;
         }
         parts[Part::Graph] = self.recalled.get(&id).copied().unwrap_or(0.0);
         if self.is_hybrid() {
@@ -292,7 +312,6 @@ impl Scorer<'_> {
         } else {
             parts[Part::Relevance] = self.relevance(id).max(f32::MIN_POSITIVE).ln();
         }
-        parts.weighed_by(&self.weights)
     }
 
     fn neighbour_weights(&self, id: u32, mark: Mark) -> NeighbourWeights {
@@ -326,11 +345,15 @@ impl Scorer<'_> {
             || !self.question.days.is_empty()
             || mark.flags & (flag::ENTRY | flag::DATED) != 0;
         if needs_mark {
-            return with_preference + self.parts_of(mark).weighed_by(&self.weights).sum();
+            let mut parts = Parts::ZERO;
+            self.fill_from_mark(mark, &mut parts);
+            return with_preference + parts.weighed_sum(&self.weights);
         }
         let known = &mut by_flags[mark.flags as usize];
         if known.is_nan() {
-            *known = self.parts_of_flags(mark).weighed_by(&self.weights).sum();
+            let mut parts = Parts::ZERO;
+            self.fill_from_flags(mark, &mut parts);
+            *known = parts.weighed_sum(&self.weights);
         }
         with_preference + *known + self.weights[Part::Session] * self.session(mark)
     }
@@ -341,11 +364,11 @@ impl Scorer<'_> {
         if counts { retrieval.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Returns the unweighted parts of a score that the mark alone determines; 0 for the others.
-    fn parts_of(&self, mark: Mark) -> Parts {
-        let mut parts = Parts::ZERO;
+    /// Sets the unweighted parts of a score that the mark alone determines.
+    #[inline(always)]
+    fn fill_from_mark(&self, mark: Mark, parts: &mut Parts) {
         if self.is_hybrid() {
-            parts = self.parts_of_flags(mark);
+            self.fill_from_flags(mark, parts);
             parts[Part::Session] = self.session(mark);
             if self.question.author.is_some_and(|author| author == mark.author) {
                 parts[Part::Author] = 1.0;
@@ -360,11 +383,10 @@ impl Scorer<'_> {
             parts[Part::Reinforcement] = standing.log_reinforcement(self.rules.rank) as f32;
             parts[Part::Recency] = standing.log_recency(self.rules.rank, self.rules.now) as f32;
         }
-        parts
     }
 
-    /// Returns the unweighted parts of a score that the flags of a mark determine; 0 for the others.
-    fn parts_of_flags(&self, mark: Mark) -> Parts {
+    /// Sets the unweighted parts of a score that the flags of a mark determine.
+    fn fill_from_flags(&self, mark: Mark, parts: &mut Parts) {
         let has = |flags: u16| f32::from(u8::from(mark.is(flags)));
         // Entries, documents and facts are the user's own words.
         let by_user = has(flag::USER).max(has(flag::ENTRY)).max(has(flag::CHUNK)).max(has(flag::GRAPH));
@@ -373,7 +395,6 @@ impl Scorer<'_> {
             Mode::Assistant => USER_SHARE_IF_ASSISTANT_IS_ASKED,
             Mode::Summary => 0.0,
         };
-        let mut parts = Parts::ZERO;
         parts[Part::Speaker] = user_share * by_user;
         if self.question.mode == Mode::User {
             // Only a passage in a session can be the first of one.
@@ -382,10 +403,10 @@ impl Scorer<'_> {
         }
         parts[Part::Answers] = self.question.wants.iter().map(|wanted| has(*wanted)).sum::<f32>();
         parts[Part::Instruction] = has(flag::INSTRUCTION);
-        parts
     }
 
     /// Returns the z-score of the words of its whole session.
+    #[inline(always)]
     fn session(&self, mark: Mark) -> f32 {
         self.sessions.get(mark.session as usize).copied().unwrap_or(0.0)
     }

@@ -125,7 +125,7 @@ pub(super) fn perform<R: Request>(
 ) -> Result<Outcome<R::Answer>> {
     let mode = match way.approved {
         Some((number, by)) => Mode::Approved { number, by },
-        None => match decide(view, tool, &request)? {
+        None => match decide(view, tool, &|view| request.steers(view))? {
             Decision::Apply => Mode::Run,
             Decision::Propose => Mode::Try,
         },
@@ -135,26 +135,27 @@ pub(super) fn perform<R: Request>(
     let (caller, name) = (view.caller(), tool.name);
     let mut call =
         Call { caller, view: view.lend(), name, mode, marked: false, run_approved: way.run_approved };
-    match (request.run(&mut call), arguments) {
-        (Ok(answer), _) => Ok(Outcome::Done(answer)),
-        (Err(Stop::Failed(error)), _) => Err(error),
-        // A write that is impossible or would change nothing never becomes a proposal.
-        (Err(Stop::Waits), arguments) => {
-            let made = proposal::propose_call(view, name, &arguments.unwrap_or_default(), lost)?;
-            let (proposal, state) = (made.number, made.state);
-            let note = redact::text(&files::say(&made)).into_owned();
-            Ok(Outcome::Waits(Waiting { proposal, state, note }))
-        }
+    match request.run(&mut call) {
+        Ok(answer) => Ok(Outcome::Done(answer)),
+        Err(Stop::Failed(error)) => Err(error),
+        Err(Stop::Waits) => propose(view, tool, &arguments.unwrap_or_default(), lost).map(Outcome::Waits),
     }
 }
 
-/// Asks the write policy about a request, unless the tool asks it itself.
-fn decide<R: Request>(view: &View<'_>, tool: &Tool, request: &R) -> Result<Decision> {
+/// Records a call as a proposal. A write that is impossible or would change nothing never gets here.
+fn propose(view: &mut View<'_>, tool: &Tool, arguments: &Value, lost: Option<String>) -> Result<Waiting> {
+    let made = proposal::propose_call(view, tool.name, arguments, lost)?;
+    let note = redact::text(&files::say(&made)).into_owned();
+    Ok(Waiting { proposal: made.number, state: made.state, note })
+}
+
+/// Asks the write policy about a call, unless the tool asks it itself.
+fn decide(view: &View<'_>, tool: &Tool, steers: &dyn Fn(&View<'_>) -> Result<bool>) -> Result<Decision> {
     let caller = view.caller();
     if !matches!(tool.access, Access::Write | Access::Destroy) || tool.decides {
         return Ok(Decision::Apply);
     }
     // It matters only for untrusted sessions.
-    let behavioral = caller.untrusted && request.steers(view).unwrap_or(false);
+    let behavioral = caller.untrusted && steers(view).unwrap_or(false);
     policy::decide(Target::Entries { behavioral }, caller, view.settings())
 }

@@ -1,5 +1,5 @@
 //! The tool table over MCP: both eras, `server/discover` of 2026-07-28 and `initialize` before it; over standard
-//! input and output, and over streamable HTTP (`crates/nacre-cli/src/serve/`).
+//! input and output, and over streamable HTTP (`crates/nacre-app/src/serve/`).
 //!
 //! Every tool, its schemas and its hints come from the library's table. Nothing but protocol may go to
 //! standard output.
