@@ -129,6 +129,15 @@ pub enum Bench {
         #[arg(long)]
         evidence: bool,
     },
+    /// Questions and messages about the notes of invented people: by words, by everything, and what turns add
+    Notes {
+        /// Folders with `memory/`, `questions.jsonl` and `prompts.jsonl`, such as those in `crates/nacre-bench/data/notes`
+        #[arg(required = true)]
+        folders: Vec<PathBuf>,
+        /// Also show what went wrong; the notes are no longer held out then
+        #[arg(long)]
+        list: bool,
+    },
     /// Time to start a session: a fresh `nacre boot` of a full workspace, compared with `cat` of the same files
     Boot {
         /// Runs of each; the median is shown

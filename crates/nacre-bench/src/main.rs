@@ -20,6 +20,7 @@ mod embed;
 mod graph;
 mod graph60;
 mod inject;
+mod notes;
 mod quality;
 mod report;
 mod serve;
@@ -64,6 +65,7 @@ fn run(Cli { global, bench }: Cli) -> Result<ExitCode> {
         Bench::Inject { half, wrong, evidence } => {
             inject::run(&half, inject::Show { wrong, evidence }, &global)
         }
+        Bench::Notes { folders, list } => notes::run(&folders, list, &global),
         Bench::Boot { runs } => boot::run(runs, &global),
         Bench::Summary { data, half, show } => summary::run(&data, &half, show, &global),
         Bench::Session { megabytes } => session::run(megabytes, &global),
