@@ -72,6 +72,17 @@ pub enum Bench {
         #[arg(long, requires = "list")]
         explain: bool,
     },
+    /// Share of invented credentials that are masked, and of lines of real text that are masked by mistake
+    Credentials {
+        /// Lines of JSON with `text`, `secret` and `kind`
+        file: Option<PathBuf>,
+        /// Files or folders without credentials
+        #[arg(long, value_name = "PATH")]
+        plain: Vec<PathBuf>,
+        /// Also show what was judged wrong
+        #[arg(long)]
+        list: bool,
+    },
     /// Cost of the knowledge graph: lookups among many facts, reading a year of daily logs
     Graph {
         /// Number of facts

@@ -16,6 +16,7 @@ mod words;
 mod boot;
 mod cold;
 mod conflicts;
+mod credentials;
 mod embed;
 mod graph;
 mod graph60;
@@ -54,6 +55,7 @@ fn run(Cli { global, bench }: Cli) -> Result<ExitCode> {
         Bench::Conflicts { file, list, explain } => {
             conflicts::run(&file, &conflicts::Show { wrong: list, explanation: explain }, &global)
         }
+        Bench::Credentials { file, plain, list } => credentials::run(file.as_deref(), &plain, list, &global),
         Bench::Graph { facts } => graph::run(facts, &global),
         Bench::Graph60 { data, half, failures } => graph60::run(&data, &half, failures, &global),
         Bench::Speed { sizes } => speed::run(&sizes, &global),

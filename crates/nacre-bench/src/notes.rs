@@ -240,9 +240,7 @@ fn table(all: &BTreeMap<String, Scores>, list: bool) -> String {
     let mut sum = Scores::default();
     all.values().for_each(|scores| sum += scores);
     let total = (all.len() > 1).then(|| ("together".to_owned(), sum));
-    for (name, scores) in
-        all.iter().map(|(name, scores)| (name, scores)).chain(total.iter().map(|(name, sum)| (name, sum)))
-    {
+    for (name, scores) in all.iter().chain(total.iter().map(|(name, sum)| (name, sum))) {
         let _ = writeln!(
             text,
             "{name:20} {:>10} {:>7} {:>15} {:>8}  by kind",

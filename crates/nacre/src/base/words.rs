@@ -33,6 +33,7 @@ files! {
     CLAIMS_SPANISH = "spanish/claims.txt",
     COMMON = "english/common.txt",
     CONVERSATION = "english/conversation.txt",
+    CREDENTIALS = "credentials.txt",
     DATES = "english/dates.txt",
     EXTRACT = "english/extract.txt",
     GRAPH_KEYS = "english/graph-keys.txt",

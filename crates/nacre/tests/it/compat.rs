@@ -372,7 +372,7 @@ fn secrets_and_what_is_private_stay_so() {
     let none = |old: &str| {
         format!("No replacement was performed, old_str `{old}` did not appear verbatim in /memories/keys.md.")
     };
-    check(&mut place, &edit("token: ", "token_"), around, true);
+    check(&mut place, &edit("token: ", "token"), around, true);
     check(&mut place, &edit("ghp", "g hp"), &none("ghp"), true);
     assert!(!said(&mut place, insert(2, "ghp_a")).1);
     assert!(!said(&mut place, edit("ghp_a", "done")).1, "what the key has in common is not told");

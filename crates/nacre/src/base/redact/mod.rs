@@ -1,0 +1,405 @@
+//! Redaction of credentials: everything that is returned passes through [`value`] or [`text`].
+//!
+//! A credential is told by its prefix ([`TOKENS`]), its shape ([`FORMS`]) or its name ("password: …"). The text is searched without
+//! invisible characters and with full-width letters as ASCII. Base64 that hides a known prefix is masked too. A pattern is compiled
+//! and tried only if one of its triggers occurs in the text, so a process that answers one search usually compiles none.
+
+mod form;
+mod keyed;
+mod token;
+mod view;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+pub use form::FORMS;
+pub use token::TOKENS;
+use view::View;
+
+/// The text that replaces a secret.
+pub const MASK: &str = "[REDACTED]";
+
+/// The minimum length of a secret with its name, in bytes: a shorter text can't be distinguished from words.
+const MIN_SECRET_LEN: usize = 10;
+
+/// The length of base64 that may hide a credential.
+const BASE64_LEN: Range<usize> = 24..4096;
+
+/// Masks every credential in a text.
+pub fn text(text: &str) -> Cow<'_, str> {
+    masked(text, Lines::Fold)
+}
+
+/// Masks every credential in a document without changing its line numbers. An unclosed key ends at the last
+/// line that looks like part of it, so that a document that only mentions how a key begins is not lost.
+pub(crate) fn document(text: &str) -> Cow<'_, str> {
+    masked(text, Lines::Keep)
+}
+
+/// How line breaks inside a secret are handled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    Fold,
+    Keep,
+}
+
+fn masked(text: &str, lines: Lines) -> Cow<'_, str> {
+    if text.len() < MIN_SECRET_LEN {
+        return Cow::Borrowed(text);
+    }
+    let view = View::of(text);
+    let mut found = secrets(&view.text);
+    if found.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    if lines == Lines::Keep {
+        found = found.into_iter().flat_map(|range| shortened(&view.text, range)).collect();
+    }
+    found.iter_mut().for_each(|range| *range = view.original(range.clone()));
+    found.sort_unstable_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
+    let mut masked = String::with_capacity(text.len());
+    let mut done = 0;
+    for range in found {
+        // A secret inside another, such as a token in a URL.
+        if range.start < done {
+            if range.end > done {
+                masked.extend(breaks(&text[done..range.end], lines));
+                done = range.end;
+            }
+            continue;
+        }
+        masked.push_str(&text[done..range.start]);
+        masked.push_str(MASK);
+        masked.extend(breaks(&text[range.clone()], lines));
+        done = range.end;
+    }
+    masked.push_str(&text[done..]);
+    Cow::Owned(masked)
+}
+
+/// Ends an unclosed key at the last line that looks like part of it. The text after it may contain more.
+fn shortened(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    let end = range.start + key_end(&text[range.clone()]);
+    let rest = if end < range.end { secrets(&text[end..range.end]) } else { Vec::new() };
+    let shifted = rest.into_iter().map(|more| more.start + end..more.end + end);
+    let mut found: Vec<_> = shifted.flat_map(|more| shortened(text, more)).collect();
+    found.push(range.start..end);
+    found
+}
+
+/// Returns the line breaks that stay in place of a secret.
+fn breaks(secret: &str, lines: Lines) -> impl Iterator<Item = char> {
+    let count = if lines == Lines::Keep { secret.matches('\n').count() } else { 0 };
+    std::iter::repeat_n('\n', count)
+}
+
+/// Returns the ranges of the credentials in a text, which may overlap.
+fn secrets(text: &str) -> Vec<Range<usize>> {
+    let lower = text.to_ascii_lowercase();
+    let pairs = Pairs::of(&lower);
+    // Most triggers contain a rare pair of letters, and a missing pair is quicker to detect than a missing trigger.
+    let may_hold = |trigger: &str| pairs.may_hold(trigger) && lower.contains(trigger);
+    let mut found = Vec::new();
+    form::find(text, may_hold, &mut found);
+    token::find(text, |prefix| pairs.may_hold(&prefix.to_ascii_lowercase()), &mut found);
+    if keyed::may_occur(&lower) {
+        keyed::find(text, &mut found);
+    }
+    hidden(text, &mut found);
+    found.retain(|range| !text[range.clone()].starts_with(MASK));
+    found
+}
+
+/// Adds the base64 in a text that hides a prefixed credential.
+fn hidden(text: &str, found: &mut Vec<Range<usize>>) {
+    let is_code = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
+    let mut start = 0;
+    for (end, byte) in text.bytes().chain([b' ']).enumerate() {
+        if is_code(byte) {
+            continue;
+        }
+        if BASE64_LEN.contains(&(end - start)) && token::is_random(&text.as_bytes()[start..end]) {
+            let decoded = decoded(&text[start..end]);
+            let mut inside = Vec::new();
+            token::find(&decoded, |prefix| decoded.contains(prefix), &mut inside);
+            let is_key =
+                !inside.is_empty() || decoded.contains("PRIVATE KEY") || is_generated(text, start..end);
+            found.extend(is_key.then_some(start..end));
+        } else if end - start >= 8 && text[..start].to_ascii_lowercase().ends_with("basic ") {
+            let is_login =
+                decoded(&text[start..end]).split_once(':').is_some_and(|(user, _)| !user.contains('?'));
+            found.extend(is_login.then_some(start..end));
+        }
+        start = end + 1;
+    }
+}
+
+/// Tells whether a run of characters can only be a generated key: long, dense, and neither a checksum nor a part of data.
+fn is_generated(text: &str, run: Range<usize>) -> bool {
+    let (bytes, before) = (&text.as_bytes()[run.clone()], &text[..run.start]);
+    let is_checksum = text[run].starts_with("sha") || before.ends_with("base64,");
+    bytes.len() <= 128
+        && !is_checksum
+        && !bytes.iter().any(|byte| b"/+".contains(byte))
+        && token::is_dense(bytes, 32)
+}
+
+/// Decodes base64 of either form. Bytes that are not text become `?`.
+fn decoded(code: &str) -> String {
+    let mut text = String::with_capacity(code.len() * 3 / 4);
+    let (mut bits, mut count) = (0u32, 0);
+    for byte in code.bytes().take_while(|byte| *byte != b'=') {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            _ => 63,
+        };
+        bits = bits << 6 | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            let decoded = u8::try_from(bits >> count & 0xFF).unwrap_or(b'?');
+            text.push(if decoded.is_ascii_graphic() || decoded == b' ' { char::from(decoded) } else { '?' });
+        }
+    }
+    text
+}
+
+/// The pairs of adjacent characters in a text, exact for ASCII. A long text contains nearly every letter, but
+/// not every pair.
+struct Pairs([u64; 256]);
+
+impl Pairs {
+    fn of(text: &str) -> Pairs {
+        let mut pairs = [0; 256];
+        let mut last = 0;
+        for byte in text.bytes() {
+            let (place, bit) = Pairs::place(last, byte);
+            pairs[place] |= bit;
+            last = byte;
+        }
+        Pairs(pairs)
+    }
+
+    fn may_hold(&self, text: &str) -> bool {
+        text.as_bytes().windows(2).all(|two| {
+            let (place, bit) = Pairs::place(two[0], two[1]);
+            self.0[place] & bit != 0
+        })
+    }
+
+    fn place(one: u8, other: u8) -> (usize, u64) {
+        let (one, other) = (one & 127, other & 127);
+        (usize::from(one) << 1 | usize::from(other >> 6), 1 << (other & 63))
+    }
+}
+
+/// Masks every string in an answer's data, and its text. A field that equals the text, as in a brief, is
+/// processed once.
+pub(crate) fn answer(data: &mut Value, words: &mut String) {
+    let masked = text(words).into_owned();
+    match data {
+        Value::Object(fields) => {
+            let same = |value: &Value| value.as_str() == Some(words.as_str());
+            let twice = fields.iter().find(|(_, value)| same(value)).map(|(key, _)| key.clone());
+            if let Some(key) = &twice {
+                fields.insert(key.clone(), Value::Null);
+            }
+            value(data);
+            if let Some(key) = twice {
+                data[text(&key).as_ref()] = masked.as_str().into();
+            }
+        }
+        data => value(data),
+    }
+    *words = masked;
+}
+
+/// Masks every credential in every string of a value, keys included.
+pub fn value(value: &mut Value) {
+    match value {
+        Value::String(string) => {
+            if let Cow::Owned(masked) = text(string) {
+                *string = masked;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(self::value),
+        Value::Object(fields) => fields.redact(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Returns the end of a secret that may be an unclosed key.
+fn key_end(secret: &str) -> usize {
+    if !secret.starts_with("-----BEGIN") || secret.contains("-----END") {
+        return secret.len();
+    }
+    let belongs = |line: &str| {
+        let (line, is_code) = (line.trim(), |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c));
+        line.chars().all(is_code) || ["Proc-Type:", "DEK-Info:"].iter().any(|head| line.starts_with(head))
+    };
+    let mut lines = secret.split_inclusive('\n');
+    let first = lines.next().map_or(0, str::len);
+    first + lines.take_while(|line| belongs(line)).map(str::len).sum::<usize>()
+}
+
+/// A value whose strings can be redacted.
+pub trait Redact {
+    /// Masks every credential.
+    fn redact(&mut self);
+}
+
+impl Redact for String {
+    fn redact(&mut self) {
+        if let Cow::Owned(masked) = text(self) {
+            *self = masked;
+        }
+    }
+}
+
+impl Redact for Value {
+    fn redact(&mut self) {
+        value(self);
+    }
+}
+
+impl Redact for Map<String, Value> {
+    fn redact(&mut self) {
+        if self.keys().any(|key| matches!(text(key), Cow::Owned(_))) {
+            *self = std::mem::take(self)
+                .into_iter()
+                .map(|(key, value)| (text(&key).into_owned(), value))
+                .collect();
+        }
+        self.iter_mut().for_each(|(_, value)| self::value(value));
+    }
+}
+
+impl<T: Redact> Redact for Option<T> {
+    fn redact(&mut self) {
+        self.iter_mut().for_each(Redact::redact);
+    }
+}
+
+impl<T: Redact> Redact for Vec<T> {
+    fn redact(&mut self) {
+        self.iter_mut().for_each(Redact::redact);
+    }
+}
+
+impl<T: Redact, const N: usize> Redact for [T; N] {
+    fn redact(&mut self) {
+        self.iter_mut().for_each(Redact::redact);
+    }
+}
+
+impl<T: Redact> Redact for Box<T> {
+    fn redact(&mut self) {
+        (**self).redact();
+    }
+}
+
+impl<T: Redact> Redact for BTreeMap<String, T> {
+    fn redact(&mut self) {
+        let masked = std::mem::take(self).into_iter().map(|(key, mut value)| {
+            value.redact();
+            (text(&key).into_owned(), value)
+        });
+        *self = masked.collect();
+    }
+}
+
+/// Implements [`Redact`] for a type. Every field is named, so that a new field can't be forgotten. After `/`
+/// come the fields without user text: numbers, times and fixed words.
+macro_rules! redact {
+    ($($name:ident { $($field:ident),* $(,)? $(/ $($plain:ident),+ $(,)?)? })+) => {$(
+        impl $crate::base::redact::Redact for $name {
+            fn redact(&mut self) {
+                let $name { $($field,)* $($($plain: _,)+)? } = self;
+                $($crate::base::redact::Redact::redact($field);)*
+            }
+        }
+    )+};
+}
+pub(crate) use redact;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_classes_of_the_origins_and_those_they_missed_are_caught() {
+        for secret in [
+            "Bearer abc.def-ghi_jkl",
+            "gho_16C7e42F292c6912E7710c838347Ae178B4a",
+            "github_pat_11AAAAAAA0abcdefghijklmnop",
+            "pk_test_TYooMQauvdEDq54NiTphI7jx",
+            "sk-proj-abcdefghijklmnop1234",
+            "redis://:s3cret@cache:6379/0",
+            "mongodb+srv://u:p4ss@cluster0.example.net/db",
+            "amqp://guest:guest1@mq:5672",
+            "x-api-key: abcdefgh12345678",
+            "https://example.org/?api_key=abcdefgh12345678",
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
+            "-----BEGIN EC PRIVATE KEY-----\nMHQC\n-----END EC PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\ncut off",
+            "https://user:pass@example.org/repo.git",
+            "DefaultEndpointsProtocol=https;AccountKey=abcdefghijklmnopqrstuvwxyz0123456789+/==",
+        ] {
+            assert!(text(secret).contains(MASK), "{secret}");
+        }
+    }
+
+    #[test]
+    fn ordinary_text_stays() {
+        for plain in [
+            "The password must have eight characters",
+            "Ask before using the api key of the team",
+            "https://example.org/a:b@c",
+            "see http://localhost:8080/path and ssh://host:22/x",
+            "sk-learn is not scikit-learn",
+            "task-list-item-number-twenty-two",
+            "The token expired; get a new token",
+            "asia is a continent",
+            "e-mail me at someone@example.org",
+        ] {
+            assert_eq!(text(plain), plain);
+        }
+    }
+
+    #[test]
+    fn a_document_keeps_its_lines() {
+        let token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+        for (given, expected) in [
+            (
+                "a\n-----BEGIN PRIVATE KEY-----\nMIIE\nabc=\n-----END PRIVATE KEY-----\nb",
+                "a\n[REDACTED]\n\n\n\nb",
+            ),
+            (
+                "see `-----BEGIN PRIVATE KEY-----`\n\nThe rest is text.\nMore.",
+                "see `[REDACTED]\n\nThe rest is text.\nMore.",
+            ),
+            ("-----BEGIN RSA PRIVATE KEY-----\nMIIE", "[REDACTED]\n"),
+            (&format!("one {token}\ntwo"), "one [REDACTED]\ntwo"),
+            (
+                "-----BEGIN PRIVATE KEY-----\nMII\nwords here\n-----BEGIN PRIVATE KEY-----\nMII\nmore words",
+                "[REDACTED]\n\nwords here\n[REDACTED]\n\nmore words",
+            ),
+        ] {
+            assert_eq!(document(given), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn strings_at_any_depth_are_masked() {
+        let mut found =
+            serde_json::json!({ "a": [{ "b": "ghp_16C7e42F292c6912E7710c838347Ae178B4a" }], "n": 1 });
+        value(&mut found);
+        assert_eq!(found, serde_json::json!({ "a": [{ "b": MASK }], "n": 1 }));
+    }
+}
