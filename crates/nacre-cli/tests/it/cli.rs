@@ -413,7 +413,7 @@ fn a_closed_output_ends_it_quietly() {
     }
 }
 
-/// Delete means delete (E4): no byte of it is left, in whatever file, while a server has the database open and many entries around it
+/// Delete means delete: no byte of it is left, in whatever file, while a server has the database open and many entries around it
 /// have split and merged its pages.
 #[test]
 fn what_is_deleted_leaves_no_byte() {

@@ -1,4 +1,4 @@
-//! Conversations of other programs, brought in and found (SPEC S7, Q1).
+//! Conversations of other programs, brought in and found.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Settings (SPEC I7).
+//! Settings.
 
 use nacre::Settings;
 use nacre::settings::{self, Layer};
@@ -152,7 +152,6 @@ fn the_commented_file_changes_nothing_and_every_line_of_it_counts() {
     );
 }
 
-/// B5.
 #[test]
 fn at_most_one_plugin_makes_the_brief() {
     let plugin = |name: &str, rest: &str| {
