@@ -499,7 +499,8 @@ fn sessions_are_listed_and_shown() {
     assert_eq!((ids(&one), &one["total"]), (vec!["friday".to_owned()], &json!(2)));
     let said = home.run(["session", "list", "-n", "1"]);
     assert!(
-        said.stdout.starts_with("friday") && said.stderr.contains("1 older session not shown"),
+        said.stdout.starts_with("Third\n  friday  1 message  ")
+            && said.stderr.contains("1 older session not shown"),
         "{said:?}"
     );
     let said = home.run(["session", "show", "mon", "-n", "1"]);

@@ -56,7 +56,7 @@ fn arguments_are_checked_against_what_is_published() {
         (
             "memory_get",
             json!({ "id": "seven" }),
-            "`arguments` of `memory_get` can't be read: `seven` is neither an entry id (`mem-…`) nor an entry number",
+            "`arguments` of `memory_get` can't be read: `seven` is neither a memory id (`mem-…`) nor a memory number",
         ),
         ("memory_stor", json!({}), "there is no tool `memory_stor`"),
     ] {
