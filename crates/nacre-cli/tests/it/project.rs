@@ -123,7 +123,7 @@ fn jobs_are_listed_with_what_they_did() {
     let list = home.run(["maintain", "--list"]).stdout;
     assert!(list.contains("decay    daily 03:00   due now") && list.contains("has not run yet"), "{list}");
     let said = home.run(["maintain"]).stdout;
-    assert!(said.contains("facts faded for 0 days") && said.contains("0 entries archived"), "{said}");
+    assert!(said.contains("facts faded for 0 days") && said.contains("0 memories archived"), "{said}");
     let list = home.run(["maintain", "--list"]).stdout;
     assert!(
         list.contains("next 2026-02-19 03:00") && list.contains("last 2026-02-18 14:30: facts faded"),
