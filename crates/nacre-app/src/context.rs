@@ -116,6 +116,13 @@ impl Context {
         Ok(Context { home, layers, plugins, global, actor, loosened })
     }
 
+    /// Returns the context of a command that repairs settings which can't be read.
+    pub fn without_settings(global: Global) -> Result<Context> {
+        let home = Home::new(home_path(&global)?, Settings::default());
+        let plugins = Plugins::new(&home);
+        Ok(Context { home, layers: Vec::new(), plugins, global, actor: actor(), loosened: None })
+    }
+
     /// Refuses a command that the caller may not run.
     pub fn check(&self, needs: Needs) -> nacre::Result<()> {
         match (needs, self.actor) {

@@ -251,6 +251,9 @@ impl Progress {
             nacre::Unit::Items => ("item", "items"),
             nacre::Unit::Files => ("file", "files"),
             nacre::Unit::Documents => ("indexed document", "indexed documents"),
+            nacre::Unit::Passages => ("passage", "passages"),
+            nacre::Unit::Records => ("record", "records"),
+            nacre::Unit::Jobs => ("job", "jobs"),
         };
         if self.0.prefix() != unit.1 {
             // The rate and the time left are those of the new unit.

@@ -164,7 +164,7 @@ impl SizeResult {
             },
             line("database size / text size", mb(database), mb(text), database / text, Some(DATABASE_GOAL)),
             Line {
-                what: "program",
+                what: "size of the program",
                 ours: format!("{:.1} MB", self.binary_mb),
                 plain: String::new(),
                 ratio: String::new(),

@@ -67,7 +67,7 @@ pub use records::workspace::{
     RestoreReport, Rows, StaleLine, SyncReport, TEMPLATES, TableDiff, Template, TemplateReport, checkpoint,
     daily,
 };
-pub use records::{collection, export, graph, import, project, reindex, session, workspace};
+pub use records::{collection, export, graph, import, project, reindex, reindex_with, session, workspace};
 pub use search::{
     DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, PARTS as SCORE_PARTS, ScorePart,
     SearchResults, TaskHit, Why,

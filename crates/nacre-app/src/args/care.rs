@@ -34,6 +34,7 @@ Examples:
   nacre config                               the settings that differ from the defaults
   nacre config get search.limit
   nacre config set search.limit 10
+  nacre config unset search.limit            go back to the default
   nacre config edit")]
 pub struct Config {
     /// Print the commented file with every key and its default
@@ -65,8 +66,14 @@ pub enum ConfigVerb {
         #[arg(required_unless_present = "unset", conflicts_with = "unset")]
         value: Option<String>,
         /// Go back to the default
-        #[arg(long)]
+        #[arg(long, hide = true)]
         unset: bool,
+    },
+    /// Go back to the default of a setting
+    #[command(aliases = ["reset", "remove", "rm"])]
+    Unset {
+        /// The key, such as search.limit
+        key: String,
     },
     /// Open nacre.toml in your editor
     Edit,
@@ -100,14 +107,15 @@ pub struct Export {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   nacre import                            list the formats, and which were found on this machine
+  nacre import ~/Notes                    detect the format of a file or folder
   nacre import openclaw --dry-run         show what would be imported
   nacre import obsidian ~/Notes
   nacre import chatgpt export.zip")]
 pub struct Import {
-    /// The format; without it, list the formats
-    #[arg(value_parser = import_format())]
-    pub format: Option<String>,
-    /// The file or folder [default: the usual place of the format]
+    /// The format, or the file or folder itself: its format is then detected. Without it, list the formats
+    #[arg(value_name = "FORMAT", value_hint = clap::ValueHint::AnyPath)]
+    pub source: Option<PathBuf>,
+    /// The file or folder, after a format [default: the usual place of the format]
     pub path: Option<PathBuf>,
     /// Show what would be imported, and write nothing
     #[arg(long)]
@@ -125,12 +133,6 @@ pub const OWN_FORMATS: &[(&str, &str)] = &[
     ("nacre", "a folder that `nacre export` wrote"),
     ("database", "another Nacre database file, even a damaged one: everything readable is imported"),
 ];
-
-fn import_format() -> clap::builder::PossibleValuesParser {
-    let formats = nacre::import::FORMATS.iter().map(|format| (format.name, format.reads));
-    let all = formats.chain(OWN_FORMATS.iter().copied());
-    all.map(|(name, reads)| clap::builder::PossibleValue::new(name).help(reads)).collect::<Vec<_>>().into()
-}
 
 #[derive(Debug, Args)]
 pub struct Maintain {

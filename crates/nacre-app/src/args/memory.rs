@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use nacre::{CollectionName, EntryType};
 
-use super::value::{EntryName, Text, When, entry_type};
+use super::value::{EntryName, Target, Text, When, entry_type};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -42,7 +42,7 @@ pub struct Search {
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
     /// Where to search: entries, memory (documents), sessions, sources (collections), graph, items
-    /// (of projects, and tasks) [default: entries,memory,graph]
+    /// (of projects, and tasks), or all [default: entries,memory,graph]
     #[arg(long, value_name = "SCOPE", value_delimiter = ',')]
     pub scope: Vec<String>,
     /// Only in this collection
@@ -69,6 +69,12 @@ pub struct Search {
 }
 
 #[derive(Debug, Args)]
+pub struct Show {
+    /// The memory: its number, such as 2 or id:2, or the start of its id; or a file, such as MEMORY.md
+    pub id: Target,
+}
+
+#[derive(Debug, Args)]
 pub struct Named {
     /// The memory: its number, such as 2 or id:2, or the start of its id
     pub id: EntryName,
@@ -88,10 +94,16 @@ pub struct Delete {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nacre edit 2 The port of heron is 7070     replace the text
+  nacre edit 2                               edit the text in your editor
+  nacre edit MEMORY.md                       edit a file of the workspace in your editor
+  nacre edit 2 --type preference             change only the type")]
 pub struct Update {
-    /// The memory: its number, such as 2 or id:2, or the start of its id
-    pub id: EntryName,
-    /// The new text; `-` reads it from standard input
+    /// The memory: its number, such as 2 or id:2, or the start of its id; or a file, such as MEMORY.md
+    pub id: Target,
+    /// The new text; `-` reads it from standard input. Without it, your editor opens (VISUAL or EDITOR)
     #[arg(value_name = "TEXT")]
     pub text: Vec<String>,
     /// The new type

@@ -27,7 +27,7 @@ pub use memory::*;
 pub use project::*;
 pub use serve::*;
 pub use session::*;
-pub use value::{EntryName, Family, RoleName, When};
+pub use value::{EntryName, Family, RoleName, Target, When};
 pub use workspace::*;
 
 use crate::render::ColorChoice;
@@ -145,9 +145,9 @@ pub enum Command {
     /// Find memories and documents; without words, list the newest memories
     #[command(aliases = ["find", "recall", "ls", "list"])]
     Search(Search),
-    /// Show one memory in full
-    Show(Named),
-    /// Correct a memory; the earlier text is kept as history
+    /// Show one memory in full, or a file of the workspace
+    Show(Show),
+    /// Correct a memory; without a new text, in your editor. The earlier text is kept as history
     #[command(alias = "edit")]
     Update(Update),
     /// Delete memories permanently, including their history

@@ -1,4 +1,4 @@
-//! Mistakes on the command line: the usage of the intended command, and commands with a similar spelling.
+//! Mistakes on the command line: the usage of the intended command, and the commands that were probably meant.
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue};
@@ -23,11 +23,11 @@ pub fn explain(mut problem: clap::Error, mut command: Command) -> clap::Error {
         at = at.find_subcommand_mut(&name).expect("just found");
     }
     if let Some(ContextValue::String(given)) = problem.get(ContextKind::InvalidSubcommand) {
-        let names = suggestions(given, at);
+        let tip = tip(given, at);
         problem.remove(ContextKind::SuggestedSubcommand);
         problem.remove(ContextKind::Suggested);
-        if !names.is_empty() {
-            problem.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
+        if let Some(tip) = tip {
+            problem.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         }
     }
     if !usage.is_empty() {
@@ -36,27 +36,43 @@ pub fn explain(mut problem: clap::Error, mut command: Command) -> clap::Error {
     problem
 }
 
-/// Words that people try, and the command that does it.
-const MEANT: &[(&str, &str)] = &[
+/// Words that people try, and the command that does the same.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("ask", "search"),
     ("backup", "export"),
+    ("cat", "show"),
+    ("check", "doctor"),
     ("clear", "group remove"),
     ("correct", "update"),
+    ("dashboard", "ui"),
+    ("dump", "export"),
+    ("info", "status"),
+    ("query", "search"),
     ("reset", "group remove"),
-    ("restore", "import nacre"),
+    ("restore", "import"),
+    ("save", "store"),
+    ("setup", "install"),
     ("supersede", "store --supersedes"),
     ("undo", "revert"),
     ("version", "--version"),
+    ("view", "show"),
     ("why", "turn --explain"),
     ("wipe", "group remove"),
 ];
 
+/// Returns what to type instead of a word that is no command.
+fn tip(given: &str, command: &Command) -> Option<String> {
+    let is_top = command.get_name() == "nacre";
+    if let Some((_, meant)) = SYNONYMS.iter().find(|(word, _)| is_top && word.eq_ignore_ascii_case(given)) {
+        return Some(format!("use `nacre {meant}`"));
+    }
+    let names: Vec<String> = suggestions(given, command).iter().map(|name| format!("`{name}`")).collect();
+    (!names.is_empty()).then(|| format!("did you mean {}?", names.join(" or ")))
+}
+
 /// Returns the commands that are spelt most like a word, if any is near enough.
 fn suggestions(given: &str, command: &Command) -> Vec<String> {
     let given = given.to_lowercase();
-    let is_top = command.get_name() == "nacre";
-    if let Some((_, meant)) = MEANT.iter().find(|(word, _)| is_top && *word == given) {
-        return vec![(*meant).to_owned()];
-    }
     let limit = (given.chars().count() + 1) / 3;
     let mut near: Vec<(usize, &str)> = Vec::new();
     for found in command.get_subcommands().filter(|found| !matches!(found.get_name(), "bench" | "man")) {
@@ -130,6 +146,19 @@ mod tests {
             ("frobnicate", &[]),
         ] {
             assert_eq!(suggestions(given, &command), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_synonym_was_called_a_similar_spelling() {
+        let command = Cli::command();
+        assert_eq!(tip("backup", &command).as_deref(), Some("use `nacre export`"));
+        assert_eq!(tip("serach", &command).as_deref(), Some("did you mean `search`?"));
+        assert_eq!(tip("xyzzy", &command), None);
+        for (word, meant) in SYNONYMS {
+            assert!(command.find_subcommand(word).is_none(), "{word} is a command");
+            let first = meant.split(' ').next().unwrap();
+            assert!(first.starts_with('-') || command.find_subcommand(first).is_some(), "{meant}");
         }
     }
 }

@@ -80,6 +80,31 @@ impl FromStr for EntryName {
     }
 }
 
+/// A memory or a file of the workspace, as a person names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    Memory(EntryName),
+    File(String),
+}
+
+impl FromStr for Target {
+    type Err = BadId;
+    fn from_str(text: &str) -> Result<Target, BadId> {
+        let path = text.split(':').next().unwrap_or(text);
+        if path.to_ascii_lowercase().ends_with(".md") {
+            return Ok(Target::File(text.to_owned()));
+        }
+        text.parse().map(Target::Memory)
+    }
+}
+
+/// Reads the number of a change that waits for approval.
+pub fn proposal_number(text: &str) -> Result<i64, String> {
+    text.trim_start_matches('#').parse().map_err(|_| {
+        "a change has a number, such as 1; `nacre pending` lists the changes that wait".to_owned()
+    })
+}
+
 /// A time, as a person says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::memory::Lesson;
-use super::value::Family;
+use super::value::{Family, proposal_number};
 
 #[derive(Debug, Args)]
 pub struct Init {
@@ -110,6 +110,7 @@ pub struct Propose {
 #[derive(Debug, Args)]
 pub struct Pending {
     /// Show this change in full
+    #[arg(value_parser = proposal_number)]
     pub id: Option<i64>,
     /// Include changes that were decided
     #[arg(long)]
@@ -119,7 +120,7 @@ pub struct Pending {
 #[derive(Debug, Args)]
 pub struct Approve {
     /// The numbers of the changes
-    #[arg(required = true, value_name = "ID")]
+    #[arg(required = true, value_name = "ID", value_parser = proposal_number)]
     pub ids: Vec<i64>,
     /// If the file has changed since, merge both changes, show the result, and wait for your approval
     #[arg(long)]
@@ -129,7 +130,7 @@ pub struct Approve {
 #[derive(Debug, Args)]
 pub struct Deny {
     /// The numbers of the changes
-    #[arg(required = true, value_name = "ID")]
+    #[arg(required = true, value_name = "ID", value_parser = proposal_number)]
     pub ids: Vec<i64>,
     /// The reason; the agent sees it if it proposes the same again
     #[arg(long, value_name = "TEXT")]
@@ -139,6 +140,7 @@ pub struct Deny {
 #[derive(Debug, Args)]
 pub struct Decided {
     /// The number of the change
+    #[arg(value_parser = proposal_number)]
     pub id: i64,
 }
 

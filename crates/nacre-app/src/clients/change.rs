@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use nacre::diff::Diff;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::part::Part;
 use super::program::{Program, SERVER};
+use super::{json, toml};
 
 /// The suffix of the copy of the original file.
 const BACKUP: &str = ".before-nacre";
@@ -23,6 +24,20 @@ pub struct Change {
     pub after: Option<String>,
     /// The steps left to the user, in a file that Nacre does not edit.
     pub by_hand: Option<String>,
+}
+
+/// Checks that a settings file can be read; the error says what is wrong, and in which line.
+pub fn check(file: &Path) -> Result<(), String> {
+    let text = match fs::read_to_string(file) {
+        Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        text => text.map_err(|problem| problem.to_string())?,
+    };
+    match file.extension().and_then(|ending| ending.to_str()) {
+        _ if text.trim().is_empty() => Ok(()),
+        Some("json" | "jsonc") => json::Document::read(&text).map(drop),
+        Some("toml") => toml::read(&text.replace("\r\n", "\n")).map(drop),
+        _ => Ok(()),
+    }
 }
 
 impl Change {
@@ -148,13 +163,13 @@ impl Change {
     }
 
     pub fn json(&self) -> Value {
-        let mut shown = json!({ "path": self.file, "changed": self.before != self.after });
+        let mut shown = serde_json::json!({ "path": self.file, "changed": self.before != self.after });
         if let Some(steps) = &self.by_hand {
-            shown["by_hand"] = json!(steps);
+            shown["by_hand"] = serde_json::json!(steps);
         }
         let backup = backup_of(&self.file);
         if kept(&self.file).is_some() {
-            shown["backup"] = json!(backup);
+            shown["backup"] = serde_json::json!(backup);
         }
         shown
     }

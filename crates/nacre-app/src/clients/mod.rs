@@ -14,7 +14,7 @@ mod toml;
 
 use std::path::{Path, PathBuf};
 
-pub use change::Change;
+pub use change::{Change, check};
 pub use last_run::LastRun;
 pub use machine::Machine;
 use machine::Paths;

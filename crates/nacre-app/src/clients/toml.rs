@@ -67,7 +67,8 @@ fn in_lines(text: &str, change: impl FnOnce(&str) -> Result<String, String>) -> 
     Ok(change(&text.replace("\r\n", "\n"))?.replace('\n', "\r\n"))
 }
 
-fn read(text: &str) -> Result<DocumentMut, String> {
+/// Parses a text; the error says what is wrong, and in which line.
+pub fn read(text: &str) -> Result<DocumentMut, String> {
     text.parse().map_err(|problem: toml_edit::TomlError| {
         let line = problem.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
         let line = line.map(|line| format!(" (line {line})")).unwrap_or_default();

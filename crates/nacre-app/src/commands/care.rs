@@ -10,11 +10,11 @@ use nacre::{Caller, GroupName, Note, SyncReport, Zone};
 use serde_json::json;
 
 use super::install;
-use crate::args::{Audit, Maintain};
+use crate::args::{Audit, Global, Maintain};
 use crate::clients::{CLIENTS, Hooks, LastRun, Machine};
 use crate::context::{self, Context};
 use crate::groups::behind;
-use crate::render::{self, Effect, Paint, Progress, Unit, count, line, plain};
+use crate::render::{self, Effect, Failure, Paint, Progress, Unit, count, line, plain};
 
 pub fn init(context: &Context, bare: bool) -> Result<ExitCode> {
     context.home.create()?;
@@ -61,11 +61,12 @@ pub fn status(context: &Context) -> Result<ExitCode> {
         documents.push_str(&format!(", {skipped} skipped (`nacre index` says why)"));
     }
     let mut rows = vec![
+        ("home", context.home.path().display().to_string()),
         ("group", status.group.to_string()),
         ("folder", status.folder.display().to_string()),
         ("profile", nacre::settings::profile_name(&status.profile).to_owned()),
         (
-            "entries",
+            "memories",
             format!(
                 "{} current{}, {} superseded, {} archived",
                 status.entries.current,
@@ -122,14 +123,14 @@ pub fn status(context: &Context) -> Result<ExitCode> {
         rows.push(("saw TOOLS.md", status.infrastructure_seen.join(", ")));
     }
     if let Some(embedded) = &status.embedded {
-        rows.insert(7, ("vectors", vectors(embedded)));
+        rows.push(("vectors", vectors(embedded)));
     }
     if status.stale {
         let says = "built by another version or for another language (`nacre index` or a running server rebuilds it)";
-        rows.insert(7, ("index", says.into()));
+        rows.push(("index", says.into()));
     }
     if let Some(renewed) = &status.vectors {
-        rows.insert(7, ("vectors", rebuilt(renewed)));
+        rows.push(("vectors", rebuilt(renewed)));
     }
     for path in &status.set_aside {
         rows.push(("set aside", format!("{} (damaged; see `nacre doctor`)", path.display())));
@@ -152,23 +153,44 @@ pub struct Check {
 
 pub fn doctor(context: &Context) -> Result<ExitCode> {
     let mut checks = examine(context);
-    checks.extend(examine_clients(context)?);
-    report(context, &checks)
+    checks.extend(examine_clients(&context.global, context.home.path())?);
+    report(context.global.json, &checks)
 }
 
-/// Says for each client that is on this machine whether it is connected, and when its hooks last ran. None of this is a
-/// failure: a user need not connect every client.
-fn examine_clients(context: &Context) -> Result<Vec<Check>> {
+/// Checks what can be checked although the settings can't be used.
+pub fn doctor_without_settings(global: &Global, problem: &anyhow::Error) -> Result<ExitCode> {
+    let Failure { message, hint, .. } = Failure::of(problem);
+    let says = match hint {
+        Some(hint) => format!("{message}; {hint}"),
+        None => message,
+    };
+    let mut checks = vec![Check { name: "settings", ok: false, says }];
+    checks.extend(examine_clients(global, &context::home_path(global)?)?);
+    report(global.json, &checks)
+}
+
+/// Says for each client that is on this machine whether it is connected, and when its hooks last ran. A client that is not
+/// connected is no failure; settings that can't be read are one, because the client can't read them either.
+fn examine_clients(global: &Global, home: &Path) -> Result<Vec<Check>> {
     let Ok(user) = context::user_folder() else { return Ok(Vec::new()) };
     let machine = Machine::this(user, context::folder_in);
-    let program = install::running_program(&context.global)?;
+    let program = install::running_program(global)?;
     let mut checks = Vec::new();
     for client in CLIENTS {
-        let last = LastRun::read(context.home.path(), client.name);
+        let last = LastRun::read(home, client.name);
         let connected = install::is_connected(client, &machine, &program);
-        if !connected && last.is_none() && !client.is_here(&machine) {
+        if !connected.as_ref().unwrap_or(&false) && last.is_none() && !client.is_here(&machine) {
             continue;
         }
+        if let Err(problem) = &connected {
+            let says = format!(
+                "{}: {}; fix the file, then run `nacre install {}`",
+                client.title, problem, client.name
+            );
+            checks.push(Check { name: "client", ok: false, says });
+            continue;
+        }
+        let connected = connected.unwrap_or(false);
         let mut says = match (last, client.hooks) {
             (Some(last), _) => {
                 let at = context::zone().clock(last.at);
@@ -191,7 +213,7 @@ fn examine_clients(context: &Context) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// Says how much of the size limit the entries take, from a tenth of it on.
+/// Says how much of the size limit the memories take, from a tenth of it on.
 fn size_limit(status: &nacre::Status) -> String {
     match status.entry_limit {
         Some(limit) if status.entry_bytes.saturating_mul(10) >= limit => {
@@ -244,7 +266,7 @@ fn examine_group(context: &Context, name: &GroupName, checks: &mut Vec<Check>) -
         let vectors = vectors.unwrap_or_default();
         format!(
             "{name}: {}; rows, index and audit log agree{vectors}",
-            count(entries, "current entry", "current entries")
+            count(entries, "current memory", "current memories")
         )
     } else {
         format!(
@@ -257,19 +279,19 @@ fn examine_group(context: &Context, name: &GroupName, checks: &mut Vec<Check>) -
         && status.entry_limit.is_some_and(|limit| status.entry_bytes > limit)
     {
         let says = format!(
-            "{name}: the entries take more than `entries.max_size_mb` allows{}; `nacre maintain` archives the ones that rank lowest, `nacre unarchive` brings one back",
+            "{name}: the memories take more than `entries.max_size_mb` allows{}; `nacre maintain` archives the ones that rank lowest, `nacre unarchive` brings one back",
             size_limit(status)
         );
         checks.push(Check { name: "size", ok: true, says });
     }
     if let Ok(Some(advice)) = nacre::workspace::look_at_memory_file(&view, 5).map(|found| found.advice()) {
-        let says = format!("{name}: {advice} (`nacre memory`)");
+        let says = format!("{name}: {advice} (`nacre file memory`)");
         checks.push(Check { name: "MEMORY.md", ok: true, says });
     }
     for aside in status.iter().flat_map(|status| &status.set_aside) {
         let file = aside.display();
         let says = format!(
-            "{file} was damaged; `nacre --group {name} import database {file}` saves every readable entry, then remove the file"
+            "{file} was damaged; `nacre --group {name} import database {file}` saves every readable memory, then remove the file"
         );
         checks.push(Check { name: "set aside", ok: false, says });
     }
@@ -284,9 +306,9 @@ fn examine_group(context: &Context, name: &GroupName, checks: &mut Vec<Check>) -
 }
 
 /// Shows the results; a failure is an exit code too.
-pub fn report(context: &Context, checks: &[Check]) -> Result<ExitCode> {
+pub fn report(as_json: bool, checks: &[Check]) -> Result<ExitCode> {
     let ok = checks.iter().all(|check| check.ok);
-    if context.global.json {
+    if as_json {
         let checks: Vec<_> = checks
             .iter()
             .map(|check| json!({ "name": check.name, "ok": check.ok, "says": check.says }))
@@ -375,8 +397,9 @@ pub fn audit(context: &Context, args: &Audit) -> Result<ExitCode> {
 
 pub fn export(context: &Context, folder: &Path) -> Result<ExitCode> {
     let folder = std::path::absolute(folder)?;
-    let bar = Progress::busy(context.global.json, "Exporting");
-    let done = context.enter_whole("export", |view| nacre::export::export(view, &folder));
+    let bar = Progress::count(context.global.json, "Exporting", ("record", "records"), Effect::Uncounted);
+    let done = context
+        .enter_whole("export", |view| nacre::export::export_with(view, &folder, &mut |step| bar.show(step)));
     drop(bar);
     let done = done?;
     if context.global.json {
@@ -384,7 +407,7 @@ pub fn export(context: &Context, folder: &Path) -> Result<ExitCode> {
     } else {
         render::out(&format!(
             "{} written to {}: {}",
-            count(done.entries, "entry", "entries"),
+            count(done.entries, "memory", "memories"),
             plain(&done.folder.display().to_string()),
             done.files.join(", ")
         ))?;
@@ -486,8 +509,9 @@ pub fn synced_rows(done: &SyncReport) -> Vec<(&'static str, String)> {
 }
 
 pub fn reindex(context: &Context) -> Result<ExitCode> {
-    let bar = Progress::busy(context.global.json, "Rebuilding the index");
-    let passages = context.enter(nacre::reindex);
+    let unit = ("passage", "passages");
+    let bar = Progress::count(context.global.json, "Rebuilding the index", unit, Effect::Uncounted);
+    let passages = context.enter(|view| nacre::reindex_with(view, &mut |step| bar.show(step)));
     drop(bar);
     let passages = passages?;
     if context.global.json {
@@ -515,8 +539,8 @@ pub fn maintain(context: &Context, args: &Maintain) -> Result<ExitCode> {
         None if args.all => Which::All,
         None => Which::Due,
     };
-    let bar = Progress::busy(context.global.json, "Running maintenance jobs");
-    let ran = nacre::maintain::run(&mut view, &which);
+    let bar = Progress::count(context.global.json, "Running maintenance", ("job", "jobs"), Effect::Uncounted);
+    let ran = nacre::maintain::run_with(&mut view, &which, &mut |step| bar.show(step));
     drop(bar);
     let ran = ran?;
     if context.global.json {

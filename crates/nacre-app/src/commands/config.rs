@@ -1,16 +1,17 @@
-//! Settings: list, get, set, edit.
+//! Settings: list, get, set, unset, edit.
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use nacre::settings::{self, Layer};
-use nacre::{Kind, SETTINGS_FILE, Settings};
+use nacre::{SETTINGS_FILE, Settings};
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item};
 
-use crate::args::{Config, ConfigVerb};
+use super::editor;
+use crate::args::{Command, Config, ConfigVerb};
 use crate::context::Context;
 use crate::render::{self, Failure, count};
 
@@ -22,6 +23,12 @@ pub fn is_guarded(key: &str) -> bool {
     GUARDED.contains(&key.split('.').next().unwrap_or_default())
 }
 
+/// Tells whether a command changes the settings file, and so can repair it.
+pub fn repairs(command: &Command) -> bool {
+    let (Command::Config(args) | Command::Settings(args)) = command else { return false };
+    matches!(args.verb, Some(ConfigVerb::Edit | ConfigVerb::Set { .. } | ConfigVerb::Unset { .. }))
+}
+
 type Pairs = Vec<(String, String)>;
 
 /// Runs `nacre config`, or `nacre settings`, which lists everything.
@@ -31,6 +38,7 @@ pub fn run(context: &Context, args: &Config, lists_all: bool) -> Result<ExitCode
         Some(ConfigVerb::List { all }) => list(context, *all),
         Some(ConfigVerb::Get { key }) => get(context, key),
         Some(ConfigVerb::Set { key, value, .. }) => set(context, key, value.as_deref()),
+        Some(ConfigVerb::Unset { key }) => set(context, key, None),
         Some(ConfigVerb::Edit) => edit(context),
     }?;
     Ok(ExitCode::SUCCESS)
@@ -84,11 +92,7 @@ fn get(context: &Context, key: &str) -> Result<()> {
     let mut found = in_force(context)?;
     found.retain(|(name, _)| name == key || name.starts_with(&section));
     if found.is_empty() {
-        // The library knows which key was meant.
-        let layer = Layer::from_pair("the command line", &format!("{key}=0"))?;
-        Settings::from_layers(None, &[layer])?;
-        let hint = "`nacre config list --all` shows every key";
-        return Err(Failure::not_found("no_setting", format!("there is no setting `{key}`"), hint).into());
+        return Err(unknown(key));
     }
     match (context.global.json, found.as_slice()) {
         (true, _) => render::json(&json(found)),
@@ -97,12 +101,29 @@ fn get(context: &Context, key: &str) -> Result<()> {
     }
 }
 
+/// Returns the error for a key that does not exist. The library knows which one was meant.
+fn unknown(key: &str) -> anyhow::Error {
+    let layer = Layer::from_pair("`nacre config`", &format!("{key}=0"));
+    match layer.and_then(|layer| Settings::from_layers(None, &[layer])) {
+        Err(error @ nacre::Error::UnknownSetting { .. }) => error.into(),
+        _ => {
+            let hint = "`nacre config list --all` shows every key";
+            Failure::not_found("no_setting", format!("there is no setting `{key}`"), hint).into()
+        }
+    }
+}
+
+/// Writes a setting, or removes it from the file.
 fn set(context: &Context, key: &str, value: Option<&str>) -> Result<()> {
     let file = context.home.path().join(SETTINGS_FILE);
     // A key or value that does not exist is refused before anything is written.
-    if let Some(value) = value {
-        let layer = Layer::from_pair("the command line", &format!("{key}={value}"))?;
-        Settings::from_layers(None, &[layer])?;
+    match value {
+        Some(value) => {
+            let layer = Layer::from_pair("`nacre config set`", &format!("{key}={value}"))?;
+            Settings::from_layers(None, &[layer])?;
+        }
+        None if in_force(context)?.iter().any(|(name, _)| name == key) => {}
+        None => return Err(unknown(key)),
     }
     context.home.create()?;
     let text = std::fs::read_to_string(&file).map_err(nacre::Error::io(&file))?;
@@ -118,7 +139,8 @@ fn set(context: &Context, key: &str, value: Option<&str>) -> Result<()> {
     if context.global.json {
         return render::json(&json(vec![(key.to_owned(), now)]));
     }
-    render::out(&format!("{key} = {now}"))?;
+    let mark = if value.is_none() { " (the default)" } else { "" };
+    render::out(&format!("{key} = {now}{mark}"))?;
     let variable = format!("NACRE_{}", key.replace('.', "_").to_uppercase());
     if std::env::var_os(&variable).is_some() {
         render::note(&format!("{variable} in the environment still overrides nacre.toml"));
@@ -162,22 +184,8 @@ fn write_key(document: &mut DocumentMut, key: &str, value: Option<&str>) -> bool
 fn edit(context: &Context) -> Result<()> {
     context.home.create()?;
     let file = context.home.path().join(SETTINGS_FILE);
-    let told =
-        ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|told| !told.is_empty()));
-    let editor = told.unwrap_or_else(|| if cfg!(windows) { "notepad".into() } else { "vi".into() });
-    let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or("vi");
-    let status = Command::new(program).args(words).arg(&file).status();
-    let status = status.map_err(|problem| Failure {
-        kind: Kind::Unavailable,
-        code: "no_editor",
-        message: format!("the editor `{program}` can't be started: {problem}"),
-        hint: Some(format!("set EDITOR, or edit {} yourself", file.display())),
-    })?;
+    editor::open(&file)?;
     let text = std::fs::read_to_string(&file).map_err(nacre::Error::io(&file))?;
     Settings::from_layers(None, &[Layer::from_toml(file.display().to_string(), &text)?])?;
-    if !status.success() {
-        render::note("the editor reported a failure");
-    }
     Ok(())
 }

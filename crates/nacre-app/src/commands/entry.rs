@@ -6,15 +6,16 @@ use std::process::ExitCode;
 use anyhow::Result;
 use nacre::call::{BriefRequest, DeleteRequest, GetRequest, Got, SearchRequest, StoreRequest, UpdateRequest};
 use nacre::import::Provenance;
-use nacre::redact::Redact;
-use nacre::{EntryId, EntryRef, Hit, Outcome, Request, Tags, Time};
+use nacre::redact::{MASK, Redact};
+use nacre::{EntryId, EntryRef, FilePath, Hit, Outcome, Request, Tags, Time};
 use serde_json::Value;
 
-use super::input::{text_or_stdin, words_or_dash, words_or_stdin};
-use crate::args::{Brief, Delete, EntryName, Search, Store, Update};
+use super::editor;
+use super::input::{text_or_stdin, words_or_dash, words_or_pipe, words_or_stdin};
+use crate::args::{Brief, Delete, EntryName, Search, Store, Target, Update};
 use crate::context::Context;
 use crate::plugin;
-use crate::render::{self, Paint, age, line, plain};
+use crate::render::{self, Failure, Paint, age, line, plain};
 
 /// Runs a request and shows the result.
 pub fn run<R>(context: &Context, request: R) -> Result<ExitCode>
@@ -88,14 +89,74 @@ pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
 }
 
 pub fn update(context: &Context, args: &Update) -> Result<ExitCode> {
+    let id = match &args.id {
+        Target::Memory(name) => context.entry(name)?,
+        Target::File(path) => return edit_file(context, path, args),
+    };
+    let content = if !args.text.is_empty() {
+        Some(text_or_stdin(&args.text.join(" "))?)
+    } else if changes_more(args) {
+        None
+    } else {
+        let Some(text) = new_text(context, &id)? else {
+            render::note("nothing was changed");
+            return Ok(ExitCode::SUCCESS);
+        };
+        Some(text)
+    };
     let request = UpdateRequest {
-        id: context.entry(&args.id)?,
-        content: (!args.text.is_empty()).then(|| text_or_stdin(&args.text.join(" "))).transpose()?,
+        id,
+        content,
         tags: (args.no_tags || !args.tags.is_empty()).then(|| tags(&args.tags)),
         r#type: args.r#type,
         private: (args.private || args.public).then_some(args.private),
     };
     run(context, request)
+}
+
+/// Tells whether the options change something besides the text.
+fn changes_more(args: &Update) -> bool {
+    args.no_tags || !args.tags.is_empty() || args.r#type.is_some() || args.private || args.public
+}
+
+/// Returns the new text of a memory, from a pipe or from the person's editor. `None`: it stays as it is.
+fn new_text(context: &Context, id: &EntryRef) -> Result<Option<String>> {
+    if !std::io::stdin().is_terminal() || context.is_agent() {
+        let hint = "give it, such as `nacre edit 2 some words`, or pipe it in; at a terminal, `nacre edit 2` opens your \
+                    editor";
+        let missing = || Failure::invalid("no_text", "the new text is missing".to_owned(), hint);
+        return words_or_pipe(&[])?.ok_or_else(|| missing().into()).map(Some);
+    }
+    let Got::Entry(found) = context.ask(GetRequest { id: Some(id.clone()), ..GetRequest::default() })? else {
+        return Ok(None);
+    };
+    let before = found.entry.content;
+    if before.contains(MASK) {
+        let message = format!("the memory contains a credential, which is shown as {MASK}");
+        let hint = "the editor would store the mask; give the whole text instead: `nacre edit 2 some words`";
+        return Err(Failure::invalid("masked_text", message, hint).into());
+    }
+    let after = editor::edit(&before)?.trim().to_owned();
+    Ok(Some(after).filter(|after| !after.is_empty() && after != before.trim()))
+}
+
+/// Opens a file of the workspace in the person's editor. The next search reads it.
+fn edit_file(context: &Context, path: &str, args: &Update) -> Result<ExitCode> {
+    if !args.text.is_empty() || changes_more(args) {
+        let message = format!("`{path}` is a file, and a file has neither a type nor tags");
+        let hint = format!(
+            "`nacre edit {path}` opens it in your editor, `nacre file propose {path}` takes a new text"
+        );
+        return Err(Failure::invalid("not_a_memory", message, &hint).into());
+    }
+    let name: FilePath = path.parse()?;
+    let file = context.group()?.folder().join(name.as_str());
+    if !file.is_file() {
+        let hint = "`nacre boot` names the files of the workspace; `nacre init` creates the usual ones";
+        return Err(Failure::not_found("no_file", format!("there is no file `{path}`"), hint).into());
+    }
+    editor::open(&file)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 pub fn brief(context: &Context, args: &Brief) -> Result<ExitCode> {
@@ -113,11 +174,16 @@ fn tags(given: &[String]) -> Tags {
 }
 
 pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
-    let scope = args.scope.iter().map(|word| {
-        serde_json::from_value(Value::from(word.as_str())).map_err(|_| nacre::Error::BadArgument {
+    let all = ["entries", "memory", "graph", "items", "sessions", "sources"];
+    let scope = args.scope.iter().flat_map(|word| match word.as_str() {
+        "all" => all.to_vec(),
+        word => vec![word],
+    });
+    let scope = scope.map(|word| {
+        serde_json::from_value(Value::from(word)).map_err(|_| nacre::Error::BadArgument {
             tool: "search".into(),
             field: "--scope".into(),
-            problem: format!("is `{word}`, not one of entries, memory, graph, items, sessions, sources"),
+            problem: format!("is `{word}`, not one of {}, all", all.join(", ")),
             nearest: None,
         })
     });

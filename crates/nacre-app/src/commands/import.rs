@@ -1,35 +1,126 @@
 //! `nacre import`: memories of other programs, and exports of Nacre.
 
+use std::fs::File;
+use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use nacre::Kind;
 use nacre::export::ImportReport;
-use nacre::import::{FORMATS, Format, Options, Report, format};
+use nacre::import::{FORMATS, Format, Options, Report, detect, format};
 use serde_json::json;
 
+use super::session;
 use crate::args::{Import, OWN_FORMATS};
 use crate::context::{Context, user_folder};
 use crate::render::{self, Effect, Failure, Progress, count, line, plain};
 
 pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
-    let Some(name) = args.format.as_deref().filter(|_| !args.list) else { return list(context) };
-    let Some(format) = format(name) else { return own(context, name, args) };
-    let (path, found) = match &args.path {
-        Some(path) => (existing(path)?, false),
-        None => (usual(format)?, true),
-    };
-    if found && !context.global.json {
-        render::note(&format!("found {}", plain(&path.display().to_string())));
+    let Some(given) = args.source.as_deref().filter(|_| !args.list) else { return list(context) };
+    let name = given.to_str().unwrap_or_default();
+    if let Some(format) = format(name) {
+        let path = match &args.path {
+            Some(path) => existing(path)?,
+            None => usual(context, format)?,
+        };
+        return from_program(context, format, &path, args);
     }
+    if let Some((name, _)) = OWN_FORMATS.iter().find(|(own, _)| *own == name) {
+        let Some(path) = &args.path else {
+            let hint = format!("give the path: nacre import {name} PATH");
+            return Err(Failure::invalid("no_source", "the path is missing".to_owned(), &hint).into());
+        };
+        return own(context, name, &existing(path)?, args);
+    }
+    if args.path.is_some() {
+        let message = format!("there is no format `{}`", plain(&given.display().to_string()));
+        return Err(Failure::invalid("no_format", message, &formats_hint()).into());
+    }
+    from_detected(context, given, args)
+}
+
+/// Imports a file or folder whose format nobody named.
+fn from_detected(context: &Context, path: &Path, args: &Import) -> Result<ExitCode> {
+    let shown = plain(&path.display().to_string());
+    if !is_there(path) {
+        let message = format!("`{shown}` is neither a format nor a file or folder");
+        return Err(Failure::not_found("no_file", message, &formats_hint()).into());
+    }
+    let found = |what: &str| {
+        if !context.global.json {
+            render::note(&format!("{shown} is {what}"));
+        }
+    };
+    let of_nacre = if nacre::export::is_export(path) {
+        Some(OWN_FORMATS[0])
+    } else if is_database(path) {
+        Some(OWN_FORMATS[1])
+    } else {
+        None
+    };
+    if let Some((name, reads)) = of_nacre {
+        found(reads);
+        return own(context, name, path, args);
+    }
+    match detect(path)[..] {
+        [format] => {
+            found(format.reads);
+            from_program(context, format, path, args)
+        }
+        [] if is_transcript(path) => {
+            found("a transcript");
+            if args.dry_run || args.name.is_some() {
+                let message = "conversations have neither `--dry-run` nor `--as`".to_owned();
+                let hint =
+                    format!("`nacre session import {shown}` imports them; messages already here are skipped");
+                return Err(Failure::invalid("no_dry_run", message, &hint).into());
+            }
+            session::import(context, &[path.to_owned()])?;
+            Ok(ExitCode::SUCCESS)
+        }
+        [] => {
+            let message = format!("the format of `{shown}` was not recognised");
+            Err(Failure::invalid("no_format", message, &formats_hint()).into())
+        }
+        ref several => {
+            let names: Vec<&str> = several.iter().map(|format| format.name).collect();
+            let message = format!("`{shown}` may be {}", names.join(" or "));
+            let hint = format!("name the format: nacre import {} {shown}", names[0]);
+            Err(Failure::invalid("many_formats", message, &hint).into())
+        }
+    }
+}
+
+/// Names the formats, and the command that imports conversations.
+fn formats_hint() -> String {
+    let names = FORMATS.iter().map(|format| format.name).chain(OWN_FORMATS.iter().map(|(name, _)| *name));
+    let names = names.collect::<Vec<_>>().join(", ");
+    format!(
+        "the formats are {names} (`nacre import` describes them); `nacre session import FILE` imports conversations"
+    )
+}
+
+fn is_database(path: &Path) -> bool {
+    let mut start = [0; 16];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && start == *b"SQLite format 3\0"
+}
+
+fn is_transcript(path: &Path) -> bool {
+    path.is_file()
+        && File::open(path).is_ok_and(|file| nacre::session::import::detect(BufReader::new(file)).is_some())
+}
+
+/// Imports the memory of another program.
+fn from_program(context: &Context, format: &'static Format, path: &Path, args: &Import) -> Result<ExitCode> {
     let (mut group, caller) = (context.whole_group("import")?, context.caller());
     let mut view = group.enter(&caller)?;
     let options = Options { dry_run: args.dry_run, name: args.name.clone() };
     let effect = if args.dry_run { Effect::Reads } else { Effect::Writes };
-    let source = path.file_name().map_or_else(|| name.into(), |name| name.to_string_lossy());
+    let source = path.file_name().map_or_else(|| format.name.into(), |name| name.to_string_lossy());
     let bar = Progress::count(context.global.json, &format!("Importing {source}"), ("item", "items"), effect);
-    let done = nacre::import::import(&mut view, format, &path, &options, &mut |step| bar.show(step));
+    let done = nacre::import::import(&mut view, format, path, &options, &mut |step| bar.show(step));
     drop(bar);
     let done = done?;
     if context.global.json {
@@ -41,9 +132,9 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
 }
 
 /// Returns the usual place of the format on this machine.
-fn usual(format: &'static Format) -> Result<PathBuf> {
+fn usual(context: &Context, format: &'static Format) -> Result<PathBuf> {
     let person = user_folder()?;
-    format.at_home(&person).ok_or_else(|| {
+    let path = format.at_home(&person).ok_or_else(|| {
         let name = format.name;
         let (what, example) = match name {
             "obsidian" => ("vault", "~/Notes"),
@@ -54,20 +145,27 @@ fn usual(format: &'static Format) -> Result<PathBuf> {
             [] => (Kind::Invalid, format!("the path of the {what} is missing")),
             usual => (Kind::NotFound, format!("{name} is not in its usual place, {}", usual.join(" or "))),
         };
-        Failure { kind, code: "no_source", message, hint: Some(hint) }.into()
-    })
+        Failure { kind, code: "no_source", message, hint: Some(hint) }
+    })?;
+    if !context.global.json {
+        render::note(&format!("found {}", plain(&path.display().to_string())));
+    }
+    Ok(path)
 }
 
 /// Returns a path that exists.
 fn existing(path: &Path) -> Result<PathBuf> {
-    // The write-ahead log may be all that is left of a database.
-    let log = PathBuf::from(format!("{}-wal", path.display()));
-    if path.exists() || log.exists() {
+    if is_there(path) {
         return Ok(path.to_owned());
     }
     let message = format!("there is no file or folder `{}`", path.display());
     Err(Failure::not_found("no_file", message, "check the path; `nacre import --list` lists the formats")
         .into())
+}
+
+/// Tells whether a path exists. The write-ahead log may be all that is left of a database.
+fn is_there(path: &Path) -> bool {
+    path.exists() || PathBuf::from(format!("{}-wal", path.display())).exists()
 }
 
 /// Lists the formats, and which were found on this machine.
@@ -93,7 +191,10 @@ fn list(context: &Context) -> Result<ExitCode> {
             text.push_str(&format!("\nfound: {} at {}", format.name, plain(&path.display().to_string())));
         }
     }
-    text.push_str("\n`nacre import FORMAT [PATH] --dry-run` shows what would be imported.");
+    text.push_str(
+        "\n`nacre import FORMAT [PATH] --dry-run` shows what would be imported. `nacre import PATH` detects the format.\n\
+         `nacre session import FILE` imports conversations.",
+    );
     render::out(&text)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -134,25 +235,23 @@ fn say(done: &Report) -> String {
 }
 
 /// Imports what another Nacre wrote.
-fn own(context: &Context, name: &str, args: &Import) -> Result<ExitCode> {
-    let Some(path) = args.path.as_deref().filter(|_| !args.dry_run && args.name.is_none()) else {
-        let problem = match args.path {
-            None => "is missing: the folder or file",
-            Some(_) => "does not support `--dry-run` or `--as`",
-        };
-        let (tool, field) = ("import".to_owned(), "PATH".to_owned());
-        return Err(nacre::Error::BadArgument { tool, field, problem: problem.into(), nearest: None }.into());
-    };
-    let path = existing(path)?;
+fn own(context: &Context, name: &str, path: &Path, args: &Import) -> Result<ExitCode> {
+    if args.dry_run || args.name.is_some() {
+        let message = format!("the format `{name}` has neither `--dry-run` nor `--as`");
+        let hint = "existing memories and files stay unchanged; to try it first, import into another group: \
+                    nacre --group try import PATH";
+        return Err(Failure::invalid("no_dry_run", message, hint).into());
+    }
     let bar = Progress::busy(context.global.json, "Importing");
-    let done = take_in(context, name, &path);
+    let done = take_in(context, name, path);
     drop(bar);
     let done = done?;
     if context.global.json {
         render::json(&done)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = format!("{} added, {} already here", count(done.added, "entry", "entries"), done.present);
+    let mut text =
+        format!("{} added, {} already here", count(done.added, "memory", "memories"), done.present);
     for (count, what) in [
         (done.graph, "facts, relations and aliases added"),
         (done.messages, "messages added"),
@@ -161,7 +260,7 @@ fn own(context: &Context, name: &str, args: &Import) -> Result<ExitCode> {
         (done.tasks, "tasks added"),
         (done.proposals, "proposals added"),
         (done.files, "files added"),
-        (done.same_content, "have the same text as an entry here and were merged with it"),
+        (done.same_content, "have the same text as a memory here and were merged with it"),
         (done.unreadable, "could not be read"),
     ] {
         if count > 0 {

@@ -8,14 +8,17 @@ use crate::render::Failure;
 
 /// Returns the words of a text, which needs no quotes. Without words, standard input is the text unless it is a terminal.
 pub fn words_or_stdin(words: &[String], command: &str) -> Result<String> {
-    if words.is_empty() && std::io::stdin().is_terminal() {
-        let hint = format!("give the text, such as `nacre {command} some words`, or pipe it in");
-        return Err(Failure::invalid("no_text", "the text is missing".into(), &hint).into());
-    }
     match words {
+        [] if std::io::stdin().is_terminal() => Err(no_text(command)),
         [] => from_stdin(),
         words => text_or_stdin(&words.join(" ")),
     }
+}
+
+/// Returns the error of a command without its text.
+pub fn no_text(command: &str) -> anyhow::Error {
+    let hint = format!("give the text, such as `nacre {command} some words`, or pipe it in");
+    Failure::invalid("no_text", "the text is missing".into(), &hint).into()
 }
 
 /// Returns the words of a query, or standard input where they are `-`.

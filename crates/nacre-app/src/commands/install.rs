@@ -10,7 +10,7 @@ use nacre::settings::Inject;
 use serde_json::{Value, json};
 
 use crate::args::{Clients, Global};
-use crate::clients::{CLIENTS, Change, Client, Hooks, Machine, Program};
+use crate::clients::{CLIENTS, Change, Client, Hooks, Machine, Program, check};
 use crate::render::{Failure, Paint};
 use crate::{context, render};
 
@@ -69,10 +69,7 @@ pub fn run(global: &Global, args: &Clients, rules: bool, undo: bool) -> Result<E
     }
     let here: Vec<&Client> = CLIENTS.iter().filter(|client| client.is_here(&machine)).collect();
     let chosen = match &args.clients[..] {
-        [] if args.all && here.is_empty() && !global.json => {
-            render::out(&none_found(undo))?;
-            return Ok(ExitCode::SUCCESS);
-        }
+        [] if here.is_empty() && !global.json => return none_found(undo),
         [] if args.all => here,
         [] if global.json => {
             return list(&here, |client| Ok(changes(client)?.iter().all(Change::is_none) != undo));
@@ -171,10 +168,14 @@ fn effects(clients: &[&Client], settings: &Settings, folder: &Path) -> String {
     )
 }
 
-/// Tells whether a client's settings hold something of ours.
-pub fn is_connected(client: &Client, machine: &Machine, program: &Program) -> bool {
-    let mut files = client.files(machine).into_iter();
-    files.any(|(file, parts)| Change::undo(file, parts, program).is_ok_and(|change| !change.is_none()))
+/// Tells whether a client's settings hold something of ours; the error says which file can't be read, and why.
+pub fn is_connected(client: &Client, machine: &Machine, program: &Program) -> Result<bool, String> {
+    let mut connected = false;
+    for (file, parts) in client.files(machine) {
+        check(&file).map_err(|problem| format!("{} can't be read: {problem}", file.display()))?;
+        connected |= Change::undo(file, parts, program).is_ok_and(|change| !change.is_none());
+    }
+    Ok(connected)
 }
 
 /// Names a client whose own memory is on as well.
@@ -206,14 +207,19 @@ fn command(undo: bool) -> &'static str {
     if undo { "uninstall" } else { "install" }
 }
 
-fn none_found(undo: bool) -> String {
-    let (command, names) = (command(undo), CLIENTS.iter().map(|client| client.name).collect::<Vec<_>>());
-    let names = names.join(", ");
-    format!("No agent was found on this machine. `nacre {command} CLIENT` works all the same: {names}.\n")
+/// Says that there is nothing to connect, which is a failure, or to disconnect, which is none.
+fn none_found(undo: bool) -> Result<ExitCode> {
+    let names = names(&CLIENTS.iter().collect::<Vec<_>>());
+    if undo {
+        render::out("No agent was found on this machine, so nothing was changed.")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let message = "no agent was found on this machine, so nothing was changed".to_owned();
+    let hint = format!("`nacre install CLIENT` writes the settings of one anyway; CLIENT is one of {names}");
+    Err(Failure::not_found("no_agent", message, &hint).into())
 }
 
-/// Says which were found and what will happen, and asks once. `None`: there is nothing to do, or nobody to ask, and the
-/// user was told.
+/// Says which were found and what will happen, and asks once. `None`: there is nothing to do, or the user said no.
 fn ask<'a>(
     here: &[&'a Client],
     undo: bool,
@@ -223,10 +229,9 @@ fn ask<'a>(
     let command = command(undo);
     let (done, open): (Vec<&Client>, Vec<&Client>) =
         here.iter().partition(|client| is_done(client).unwrap_or(false));
-    let mut text = if here.is_empty() { none_found(undo) } else { String::new() };
+    let mut text = String::new();
     for client in done {
-        let state = if undo { "without Nacre" } else { "set up" };
-        text.push_str(&format!("{} is already {state}\n", client.title));
+        text.push_str(&already(client, undo));
     }
     if !text.is_empty() {
         render::out(&text)?;
@@ -254,14 +259,22 @@ fn ask<'a>(
             Ok(None)
         }
         None => {
+            let message = "nothing was changed, because there is no terminal to ask".to_owned();
             let one = open.iter().map(|client| format!("`nacre {command} {}`", client.name));
             let one = one.collect::<Vec<_>>().join(", ");
-            render::out(&format!(
-                "Nothing was changed, because there is no terminal to ask. Run `nacre {command} --all` for all of them, or \
-                 for one: {one}."
-            ))?;
-            Ok(None)
+            let hint = format!(
+                "run `nacre {command} --all` for all that were found, or {one}; `--dry-run` shows the changes"
+            );
+            Err(Failure::invalid("no_terminal", message, &hint).into())
         }
+    }
+}
+
+/// Says that nothing has to be changed for a client.
+fn already(client: &Client, undo: bool) -> String {
+    match undo {
+        true => format!("{} is not connected to Nacre; nothing to do.\n", client.title),
+        false => format!("{} is connected to Nacre already; nothing to do.\n", client.title),
     }
 }
 
@@ -305,8 +318,7 @@ fn to_json(client: &Client, changes: &[Change], dry_run: bool) -> Value {
 /// Returns the changes, for people.
 fn to_text(client: &Client, changes: &[Change], effects: &str, dry_run: bool, undo: bool) -> String {
     if changes.iter().all(Change::is_none) {
-        let state = if undo { "without Nacre" } else { "set up" };
-        return format!("{} is already {state}; nothing to do\n", client.title);
+        return already(client, undo);
     }
     let mut text = String::new();
     let manual: Vec<&str> = changes.iter().filter_map(|change| change.by_hand.as_deref()).collect();

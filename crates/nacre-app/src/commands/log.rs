@@ -84,8 +84,9 @@ pub fn promote(context: &Context, args: &args::Promote) -> Result<ExitCode> {
             show(plan)?;
         }
         if plans.iter().any(|plan| !plan.lines.is_empty()) {
-            context
-                .hint("`nacre promote STEP` proposes these changes; nothing is written before you approve");
+            context.hint(
+                "`nacre file promote STEP` proposes these changes; nothing is written before you approve",
+            );
         }
         return Ok(ExitCode::SUCCESS);
     };

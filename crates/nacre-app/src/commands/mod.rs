@@ -5,6 +5,7 @@ mod checkpoint;
 mod collection;
 mod config;
 mod demo;
+mod editor;
 mod entry;
 mod events;
 mod graph;
@@ -32,9 +33,9 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use nacre::call::{DemoteRequest, ReinforceRequest, UnarchiveRequest};
+use nacre::call::{DemoteRequest, ReinforceRequest, SearchRequest, UnarchiveRequest};
 
-use crate::args::{self, Cli, Command, ConfigVerb, Proposal};
+use crate::args::{self, Cli, Command, ConfigVerb, Proposal, Target};
 use crate::context::{Context, Needs};
 use crate::render::Failure;
 use crate::{mcp, render, serve};
@@ -70,7 +71,13 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Bench { .. } => return Ok(bench(cli.global.json || args::ask_for_json())),
         _ => {}
     }
-    let mut context = Context::new(cli.global)?;
+    let mut context = match Context::new(cli.global.clone()) {
+        Err(problem) if matches!(command, Command::Doctor) => {
+            return care::doctor_without_settings(&cli.global, &problem);
+        }
+        Err(_) if config::repairs(&command) => Context::without_settings(cli.global)?,
+        context => context?,
+    };
     context.check(needs(&command))?;
     match (&command, context.check_policies()) {
         // A client starts it and shows its agent no error: it serves with the policies of nacre.toml instead.
@@ -113,14 +120,29 @@ fn looks_into_group(command: &Command) -> bool {
 /// Returns an error in the words of the command line: short ids, and no names of tools.
 fn for_people(context: &Context, error: anyhow::Error) -> anyhow::Error {
     let mut failure = Failure::of(&error);
-    if let Some(nacre::Error::BadArgument { field, problem, .. }) = error.downcast_ref::<nacre::Error>() {
-        failure.message = format!("{} {problem}", argument(field));
-    } else if !failure.message.contains("mem-") {
-        return error;
+    match error.downcast_ref::<nacre::Error>() {
+        Some(nacre::Error::BadArgument { field, problem, .. }) => {
+            failure.message = format!("{} {problem}", argument(field));
+        }
+        Some(nacre::Error::NoEntry { .. }) => failure.hint = Some(known_memories(context)),
+        _ if !failure.message.contains("mem-") => return error,
+        _ => {}
     }
     failure.message = context.with_short_ids(&failure.message);
     failure.hint = failure.hint.map(|hint| context.with_short_ids(&hint));
     failure.into()
+}
+
+/// Says which memories there are to name.
+fn known_memories(context: &Context) -> String {
+    let newest = context.ask(SearchRequest { limit: Some(1), ..SearchRequest::default() });
+    let newest = newest.ok().and_then(|found| Some(found.hits.first()?.entry.as_ref()?.number));
+    match newest {
+        Some(number) => format!(
+            "the newest memory is [id:{number}]; `nacre search` lists them, and the start of an id (`mem-…`) works too"
+        ),
+        None => "this group has no memories yet; `nacre store` adds one".to_owned(),
+    }
 }
 
 /// Returns what a person calls the argument of a tool.
@@ -148,7 +170,10 @@ fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
         Command::Init(args) => care::init(context, args.bare),
         Command::Store(args) => entry::store(context, args),
         Command::Search(args) => entry::search(context, args),
-        Command::Show(args) => entry::show(context, &args.id),
+        Command::Show(args) => match args.id {
+            Target::Memory(id) => entry::show(context, &id),
+            Target::File(path) => proposal::get(context, &args::Get { path }),
+        },
         Command::History(args) => entry::history(context, &args.id),
         Command::Update(args) => entry::update(context, &args),
         Command::Unarchive(args) => entry::run(context, UnarchiveRequest { id: context.entry(&args.id)? }),
@@ -233,6 +258,7 @@ fn needs(command: &Command) -> Needs {
             Some(args::Token::Add { .. }) => Needs::Person("create a token"),
             _ => Needs::Anyone,
         },
+        Command::Update(args::Update { id: Target::File(_), .. }) => Needs::Terminal("edit a file"),
         Command::Ui(_) => Needs::Person("open the dashboard"),
         Command::Service(args) if matches!(args.given(), Some(args::Service::Install(_))) => {
             Needs::Person("install the service")
@@ -259,10 +285,10 @@ fn needs(command: &Command) -> Needs {
             _ => Needs::Anyone,
         },
         Command::Config(args) | Command::Settings(args) => match &args.verb {
-            Some(ConfigVerb::Set { key, .. }) if config::is_guarded(key) => {
+            Some(ConfigVerb::Set { key, .. } | ConfigVerb::Unset { key }) if config::is_guarded(key) => {
                 Needs::Terminal("change what agents may do")
             }
-            Some(ConfigVerb::Set { .. }) => Needs::Person("change a setting"),
+            Some(ConfigVerb::Set { .. } | ConfigVerb::Unset { .. }) => Needs::Person("change a setting"),
             Some(ConfigVerb::Edit) => Needs::Terminal("edit the settings"),
             _ => Needs::Anyone,
         },

@@ -11,6 +11,7 @@ use nacre::proposal::{self, Proposal, State};
 use nacre::{Error, FilePath, Kind, Outcome, View};
 use serde_json::json;
 
+use super::entry;
 use crate::args::{Approve, Deny, Get, Pending, Propose};
 use crate::context::Context;
 use crate::render::{self, Failure, Paint, line, plain};
@@ -19,12 +20,16 @@ use crate::render::{self, Failure, Paint, line, plain};
 const MAX_INPUT_BYTES: u64 = 16 << 20;
 
 pub fn get(context: &Context, args: &Get) -> Result<ExitCode> {
+    // People name memories here too.
+    if let Ok(id) = args.path.parse() {
+        return entry::show(context, &id);
+    }
     let (path, from, to) = range(&args.path);
     let request = GetRequest { path: Some(path.to_owned()), from, to, id: None };
     let mut reply = context.run(request)?;
     let is_missing = matches!(&reply.outcome, Outcome::Done(Got::File(shown)) if shown.total_lines == 0 && shown.text.is_empty());
     if is_missing && !exists(context, path)? {
-        let hint = "`nacre boot` names the files of the workspace, `nacre propose` proposes a new one";
+        let hint = "`nacre boot` names the files of the workspace, `nacre file propose` proposes a new one";
         return Err(Failure::not_found("no_file", format!("there is no file `{path}`"), hint).into());
     }
     reply.text = reply.text.replace("\r\n", "\n");
@@ -109,7 +114,8 @@ fn show_one(context: &Context, proposal: &Proposal) -> Result<ExitCode> {
         render::json(proposal)?;
     } else {
         let paint = Paint::stdout();
-        render::out(&format!("{}{}", head(proposal, context.now(), paint), body(context, proposal, paint)))?;
+        let way = way_out(context, proposal);
+        render::out(&format!("{}{}{way}", head(proposal, context.now(), paint), body(proposal, paint)))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -146,7 +152,7 @@ fn decide(
                 if !context.global.json {
                     let shown = match proposal.state {
                         State::Denied => String::new(),
-                        _ => body(context, &proposal, paint),
+                        _ => body(&proposal, paint),
                     };
                     render::out(&format!(
                         "{} {id}: {}\n{shown}",
@@ -163,7 +169,7 @@ fn decide(
                 worst = worst.or(Some(error.kind()));
                 if let (Error::ProposalConflict { .. }, false) = (&error, context.global.json) {
                     let conflict = proposal::get(&mut view, *id)?;
-                    render::out(&body(context, &conflict, paint))?;
+                    render::out(&body(&conflict, paint))?;
                 }
                 failed.push(json!({ "number": id, "code": error.code(), "message": error.to_string(), "hint": error.hint() }));
                 if !context.global.json {
@@ -216,18 +222,22 @@ fn head(proposal: &Proposal, now: nacre::Time, paint: Paint) -> String {
 }
 
 /// Renders the change, and the conflict if there is one.
-fn body(context: &Context, proposal: &Proposal, paint: Paint) -> String {
+fn body(proposal: &Proposal, paint: Paint) -> String {
     let mut text = render::diff(&proposal.diff, paint);
     if let Some(since) = &proposal.since {
         text.push_str(&format!("\n{}\n", paint.bold("changes in the file since then:")));
         text.push_str(&render::diff(since, paint));
-        let way = match proposal.mergeable {
-            // The person decides.
-            _ if context.is_agent() => return text,
-            true => format!("both changes can be merged: `nacre approve {} --rebase`", proposal.number),
-            false => "both change the same lines: propose it again, or deny it".into(),
-        };
-        text.push_str(&format!("{way}\n"));
     }
     text
+}
+
+/// Says what a person can do about a conflict.
+fn way_out(context: &Context, proposal: &Proposal) -> String {
+    let Proposal { number, target, mergeable, .. } = proposal;
+    if proposal.since.is_none() || context.is_agent() {
+        return String::new();
+    }
+    let conflict = Error::ProposalConflict { number: *number, path: target.clone(), mergeable: *mergeable };
+    let hint = conflict.hint().unwrap_or_default();
+    format!("\n{hint}\n")
 }

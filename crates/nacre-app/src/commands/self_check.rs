@@ -40,7 +40,7 @@ pub fn run(context: &Context) -> Result<ExitCode> {
         None => "none runs for this home".into(),
     };
     checks.push(Check { name: "service", ok: true, says });
-    care::report(context, &checks)
+    care::report(context.global.json, &checks)
 }
 
 fn program() -> String {

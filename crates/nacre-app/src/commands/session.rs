@@ -143,17 +143,20 @@ fn list(context: &Context, limit: Option<usize>) -> Result<()> {
         return render::out("There are no sessions; `nacre session import FILE` imports some.");
     }
     let minute = |at: Option<Time>| at.map_or("?".into(), |at| at.to_string()[..16].replace('T', " "));
-    let row = |session: &nacre::session::Session| {
+    let paint = Paint::stdout();
+    let lines = |session: &nacre::session::Session| {
         let (started, ended) = (minute(session.started_at), minute(session.ended_at));
         let packed = if session.archived { ", packed" } else { "" };
         let about = format!(
-            "{}  {started} to {ended}  {}{packed}",
+            "  {}  {}  {started} to {ended}  {}{packed}",
+            line(&session.id, usize::MAX),
             count(session.messages, "message", "messages"),
             session.format
         );
-        (line(&session.id, usize::MAX), about)
+        let title = if session.title.is_empty() { "(no messages)" } else { &session.title };
+        format!("{}\n{}\n", paint.bold(&line(title, usize::MAX)), paint.dim(&about))
     };
-    render::out(&render::table(&sessions.iter().map(row).collect::<Vec<_>>()))?;
+    render::page(&sessions.iter().map(lines).collect::<String>())?;
     let more = total - i64::try_from(sessions.len()).unwrap_or(0);
     if more > 0 {
         render::note(&format!(
@@ -189,7 +192,8 @@ fn show(context: &Context, request: SessionRequest) -> Result<()> {
     Ok(())
 }
 
-fn import(context: &Context, files: &[std::path::PathBuf]) -> Result<()> {
+/// Imports transcripts.
+pub fn import(context: &Context, files: &[std::path::PathBuf]) -> Result<()> {
     let (mut group, caller) = (context.group()?, context.caller());
     let mut view = group.enter(&caller)?;
     let mut all = Vec::new();

@@ -56,10 +56,10 @@ fn list(context: &Context) -> Result<ExitCode> {
                 true => "",
                 false => " (not offered to agents by this profile)",
             };
-            let first = tool.description().lines().next().unwrap_or_default();
-            (tool.name.to_owned(), format!("{first}{hidden}"))
+            let description = render::line(tool.description(), usize::MAX);
+            (tool.name.to_owned(), format!("{description}{hidden}"))
         });
-        render::out(&render::table(&rows.collect::<Vec<_>>()))?;
+        render::page(&render::table(&rows.collect::<Vec<_>>()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use nacre::turn::{self, Exchange, Request, Turn};
 use serde_json::json;
 
-use super::input::{text_or_stdin, words_or_stdin};
+use super::input::{no_text, text_or_stdin, words_or_stdin};
 use crate::args;
 use crate::context::Context;
 use crate::plugin;
@@ -17,6 +17,9 @@ use crate::render::{self, plain};
 pub fn run(context: &Context, args: &args::Turn) -> Result<ExitCode> {
     let started = Instant::now();
     let message = words_or_stdin(&args.message.words, "turn")?;
+    if message.trim().is_empty() {
+        return Err(no_text("turn"));
+    }
     let (mut group, caller) = (context.group()?, context.caller());
     let mut view = group.enter(&caller)?;
     if let Some(answer) = &args.answer {
@@ -54,15 +57,32 @@ pub fn run(context: &Context, args: &args::Turn) -> Result<ExitCode> {
     for left_out in &turn.left_out {
         render::note(&format!("left out: {left_out}"));
     }
-    if turn.markdown.is_empty() {
-        render::note("no memory fits this message");
-    } else {
+    if !turn.markdown.is_empty() {
         render::out(&plain(&turn.markdown))?;
+    } else if !args.explain {
+        render::note("no memory fits this message; `--explain` says why");
     }
     if args.explain {
-        render::out(&explained(&turn, started.elapsed()))?;
+        let why =
+            if turn.markdown.is_empty() { why_nothing(&turn, &view.settings().turn) } else { String::new() };
+        render::out(&format!("{why}{}", explained(&turn, started.elapsed())))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says why a turn adds nothing.
+fn why_nothing(turn: &Turn, settings: &nacre::settings::Turn) -> String {
+    let least = settings.least;
+    let why = match turn.considered.first() {
+        _ if settings.contributors.is_empty() => "`turn.contributors` is empty".to_owned(),
+        _ if settings.tokens == 0 => "`turn.tokens` is 0".to_owned(),
+        None => "nothing stored shares words or meaning with it".to_owned(),
+        Some(best) if best.score < least => {
+            format!("the best candidate scores {:.2}, below the {least} of `turn.least`", best.score)
+        }
+        Some(_) => "the candidates are in the conversation already, or say the same".to_owned(),
+    };
+    format!("Nothing is added before this message: {why}.\n")
 }
 
 fn explained(turn: &Turn, took: Duration) -> String {

@@ -413,7 +413,7 @@ fn a_closed_output_ends_it_quietly() {
     }
 }
 
-/// Delete means delete (E4): no byte of it is left, in whatever file, while a server has the database open and many entries around it
+/// Delete means delete: no byte of it is left, in whatever file, while a server has the database open and many entries around it
 /// have split and merged its pages.
 #[test]
 fn what_is_deleted_leaves_no_byte() {
@@ -499,7 +499,8 @@ fn sessions_are_listed_and_shown() {
     assert_eq!((ids(&one), &one["total"]), (vec!["friday".to_owned()], &json!(2)));
     let said = home.run(["session", "list", "-n", "1"]);
     assert!(
-        said.stdout.starts_with("friday") && said.stderr.contains("1 older session not shown"),
+        said.stdout.starts_with("Third\n  friday  1 message  ")
+            && said.stderr.contains("1 older session not shown"),
         "{said:?}"
     );
     let said = home.run(["session", "show", "mon", "-n", "1"]);

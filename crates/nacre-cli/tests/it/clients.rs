@@ -305,7 +305,7 @@ fn goose_is_told_what_to_paste_and_nothing_is_written() {
         let answer: Value = serde_json::from_str(&output.stdout).unwrap();
         assert_eq!(answer["files"][0]["changed"], false, "{answer}");
         assert!(answer["files"][0]["by_hand"].as_str().unwrap().contains(&lines), "{answer}");
-        assert!(user.run(&["uninstall", "goose"]).stdout.contains("already without Nacre"));
+        assert!(user.run(&["uninstall", "goose"]).stdout.contains("is not connected to Nacre"));
         assert_eq!(user.all(), files, "nothing was written");
     }
 
@@ -347,10 +347,14 @@ fn those_that_are_here_are_found() {
     let edited = found.iter().map(|(name, _, _)| name.as_str()).filter(|name| *name != "goose");
     assert_eq!(edited.collect::<Vec<_>>(), names);
     assert!(found.iter().all(|(_, found, set_up)| !found && !set_up), "{found:?}");
-    for command in [&["install"][..], &["install", "--all"], &["uninstall", "--all"]] {
-        let said = user.run(command).stdout;
-        assert!(said.contains("No agent was found") && said.contains("lm-studio"), "{command:?}: {said}");
+    for command in [&["install"][..], &["install", "--all"]] {
+        let output = user.run(command);
+        assert_eq!(output.status, 3, "{command:?}: {output:?}");
+        let said = output.stderr;
+        assert!(said.contains("no agent was found") && said.contains("lm-studio"), "{command:?}: {said}");
     }
+    let output = user.run(&["uninstall", "--all"]);
+    assert_eq!((output.status, output.stdout.contains("No agent was found")), (0, true), "{output:?}");
 
     user.write(".cursor/mcp.json", "{}");
     user.write(".codex/auth.json", "{}");
@@ -360,7 +364,9 @@ fn those_that_are_here_are_found() {
     assert_eq!(found.collect::<Vec<_>>(), ["codex", "cursor", "gemini-cli"], "an empty folder is nobody's");
 
     // Nobody is there to be asked: it says what to do.
-    let said = user.run(&["install"]).stdout;
+    let output = user.run(&["install"]);
+    assert_eq!(output.status, 2, "{output:?}");
+    let said = output.stderr;
     assert!(said.contains("nacre install cursor") && said.contains("nacre install --all"), "{said}");
     assert_eq!(user.all().len(), 3);
 

@@ -38,17 +38,17 @@ const FIXTURES: &[Fixture] = &[
         "nacre file get",
         r"printf '# Decisions\n\n- Postgres\n' > $GROUP/memory/decisions.md",
     ),
+    fixture("README.md", "nacre install", CURSOR),
+    fixture("docs/clients/README.md", "nacre install", CURSOR),
+    fixture("docs/getting-started.md", "nacre install", CURSOR),
     fixture("docs/everyday-use.md", "nacre pending", TWO_PROPOSALS),
     fixture("docs/getting-started.md", "nacre pending", TWO_PROPOSALS),
     fixture("docs/getting-started.md", "nacre import", OPENCLAW),
+    fixture("docs/getting-started.md", "nacre import ~/Notes", NOTES),
     fixture("docs/getting-started.md", "nacre session import", CONVERSATION),
     fixture("docs/hooks.md", "echo", "nacre store 'I drink green tea in the morning' --type preference"),
     fixture("docs/import.md", "nacre import", OPENCLAW),
-    fixture(
-        "docs/import.md",
-        "nacre import obsidian",
-        "mkdir -p ~/Notes/.obsidian; echo 'The boat is blue.' > ~/Notes/boat.md",
-    ),
+    fixture("docs/import.md", "nacre import ~/Notes", NOTES),
     fixture(
         "docs/import.md",
         "nacre import chatgpt",
@@ -78,6 +78,10 @@ const FIXTURES: &[Fixture] = &[
 
 const TWO_PROPOSALS: &str =
     "echo '- The boat is blue.' | nacre file propose MEMORY.md; echo '- Petra' | nacre file propose USER.md";
+
+const CURSOR: &str = "mkdir -p ~/.cursor; echo '{}' > ~/.cursor/mcp.json";
+
+const NOTES: &str = "mkdir -p ~/Notes/.obsidian; echo 'The boat is blue.' > ~/Notes/boat.md";
 
 const OPENCLAW: &str = r"mkdir -p ~/.openclaw/workspace
     printf '# Memory\n\n- The boat is blue.\n' > ~/.openclaw/workspace/MEMORY.md";

@@ -1,4 +1,4 @@
-//! The knowledge graph at the command line (SPEC G): what is said to people, one JSON value for programs, exit codes.
+//! The knowledge graph at the command line: what is said to people, one JSON value for programs, exit codes.
 
 use serde_json::{Value, json};
 

@@ -224,7 +224,7 @@ fn arguments_are_checked_against_what_is_published() {
         (r#"{"content": "x", "tags": {}}"#, "`tags` of `memory_store` is object"),
         (r#"{"content": "x", "tags": [1]}"#, "is integer, string is needed"),
         (r#"{"content": "x", "supersedes": true}"#, "`supersedes` of `memory_store`"),
-        (r#"{"content": "x", "supersedes": "mem-nonsense"}"#, "neither an entry id"),
+        (r#"{"content": "x", "supersedes": "mem-nonsense"}"#, "neither a memory id"),
         // Too much.
         (r#"{"content": "x", "tags": "1,2,3,4,5,6,7,8,9,10,11"}"#, "has 11 tags; the limit is 10"),
         (&json!({ "content": "x", "tags": ["t".repeat(51)] }).to_string(), "51 characters; the limit is 50"),
@@ -245,7 +245,7 @@ fn arguments_are_checked_against_what_is_published() {
     ] {
         check_call(&home, tool, arguments, says);
     }
-    check(&home, &["call", "memory_get", "-"], br#"{"id": -1}"#, 3, "there is no entry `-1`");
+    check(&home, &["call", "memory_get", "-"], br#"{"id": -1}"#, 3, "there is no memory `-1`");
     check(&home, &["store", "x", "--tag", &"t".repeat(51)], b"", 2, "51 characters; the limit is 50");
     let many: Vec<String> = (1..=11).flat_map(|tag| ["--tag".to_owned(), tag.to_string()]).collect();
     let many: Vec<&str> = ["store", "x"].into_iter().chain(many.iter().map(String::as_str)).collect();
@@ -286,7 +286,7 @@ fn an_id_of_another_group_does_not_count() {
         vec!["delete", id],
         vec!["store", "Mine now", "--supersedes", id],
     ] {
-        check(&home, &args, b"", 3, "there is no entry");
+        check(&home, &args, b"", 3, "there is no memory");
     }
     assert_eq!(home.records("other"), before);
 }

@@ -30,8 +30,8 @@ fn formats_are_listed_and_refused_by_name() {
         (&["import", "obsidian"][..], "no_source"),
         (&["import", "mem0", "/nowhere"], "no_file"),
         (&["import", "mem0", "/"], "foreign_source"),
-        (&["import", "nacre"], "bad_argument"),
-        (&["import", "nacre", "/nowhere", "--dry-run"], "bad_argument"),
+        (&["import", "nacre"], "no_source"),
+        (&["import", "nacre", "/", "--dry-run"], "no_dry_run"),
         (&["import", "markdown", "/", "--visibility", "shared"], "needs_private"),
     ] {
         assert_eq!(home.error(arguments.iter().copied()).1["code"], code, "{arguments:?}");

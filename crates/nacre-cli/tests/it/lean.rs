@@ -70,6 +70,23 @@ fn the_data_of_twenty_hits_is_hardly_longer_than_their_text() {
 }
 
 #[test]
+fn hits_of_short_texts_cost_half_as_much_again_as_their_text() {
+    let home = Sealed::new();
+    let mut server = home.mcp();
+    for number in 0..20 {
+        server.data(
+            "memory_store",
+            &json!({ "content": format!("Heron {number} listens on port 70{number}") }),
+        );
+    }
+    let found = server.call("memory_search", &json!({ "limit": 20 })).unwrap();
+    let (data, text) = (&found["structuredContent"], found["content"][0]["text"].as_str().unwrap());
+    assert_eq!(data["hits"].as_array().unwrap().len(), 20);
+    let (data_bytes, text_bytes) = (data.to_string().len(), text.len());
+    assert!(data_bytes * 10 <= text_bytes * 13, "{data_bytes} bytes of data, {text_bytes} of text");
+}
+
+#[test]
 fn a_hit_has_few_fields_and_the_rest_with_explain() {
     let home = Sealed::new();
     let mut server = home.mcp();
@@ -81,8 +98,11 @@ fn a_hit_has_few_fields_and_the_rest_with_explain() {
     let found = server.data("memory_search", &json!({ "query": "heron billing export" }));
     assert_eq!(found["hits"].as_array().unwrap().len(), 8, "the default for agents: {found}");
     let hit = &found["hits"][0];
-    assert_eq!(keys(hit), ["id", "text", "time", "type"], "{hit}");
-    assert_eq!((&hit["id"], &hit["type"], &hit["time"]), (&json!("4"), &json!("fact"), &json!("today")));
+    // A hit without a type is a fact.
+    assert_eq!(keys(hit), ["id", "text", "time"], "{hit}");
+    assert_eq!((&hit["id"], &hit["time"]), (&json!("4"), &json!("today")));
+    let preferred = server.data("memory_search", &json!({ "type": "preference" }));
+    assert_eq!(preferred["hits"][0]["type"], "preference", "{preferred}");
     // Other tools accept the id.
     assert_eq!(server.data("memory_get", &json!({ "id": hit["id"] }))["content"], MEMORIES[3].1);
     let explained =
@@ -92,7 +112,7 @@ fn a_hit_has_few_fields_and_the_rest_with_explain() {
         assert!(!hit[key].is_null(), "{key}: {hit}");
     }
     let graph = server.data("graph_search", &json!({ "query": "Which port does heron use?" }));
-    assert_eq!(keys(&graph["hits"][0]), ["id", "text", "time", "type"], "{graph}");
+    assert_eq!(keys(&graph["hits"][0]), ["id", "text", "time"], "{graph}");
     let brief = server.data("memory_brief", &json!({}));
     assert_eq!(keys(&brief), ["entry_count", "markdown"]);
 }

@@ -63,10 +63,10 @@ mod transcript;
 mod serve;
 // Many processes on one group, some of them killed: what was acknowledged is there.
 mod nothing_lost;
-// What seeds say about the binary, under their profiles (`cargo test --workspace seed_`).
-mod seed_000;
-mod seed_002;
-mod seed_004;
+// The published designs at the binary, each under its profile (`cargo test --workspace design_`).
+mod design_brain;
+mod design_carapace;
+mod design_koshi;
 
 #[test]
 fn no_file_is_forgotten() {

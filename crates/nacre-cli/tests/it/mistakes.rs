@@ -99,12 +99,12 @@ fn serach_listed_search_last_of_six() {
         [("serach", "search"), ("stroe", "store"), ("delte", "delete"), ("statsu", "status")]
     {
         let output = home.run([typed]);
-        says(&output, 2, &[&format!("tip: a similar subcommand exists: '{meant}'\n")]);
+        says(&output, 2, &[&format!("tip: did you mean `{meant}`?\n")]);
     }
     let unlike = home.run(["frobnicate"]);
     assert!(!unlike.stderr.contains("tip:"), "{unlike:?}");
     let nested = home.run(["task", "lits"]);
-    says(&nested, 2, &["'list'", "Usage: nacre task"]);
+    says(&nested, 2, &["`list`", "Usage: nacre task"]);
 }
 
 // Words without quotes, and text from a pipe.
@@ -246,7 +246,7 @@ fn help_was_one_flat_list() {
         assert!(all.contains(command), "{command}");
     }
     says(&home.run(["help", "graph", "fact"]), 0, &["Usage: nacre graph fact"]);
-    says(&home.run(["help", "serach"]), 2, &["'search'"]);
+    says(&home.run(["help", "serach"]), 2, &["`search`"]);
 }
 
 #[test]
@@ -602,7 +602,11 @@ fn install_listed_commands_and_said_nothing() {
     };
     let output = home.command(["install"]).env("HOME", &user).stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("Found: Cursor.") && said.contains("there is no terminal to ask"), "{said}");
+    assert!(said.contains("Found: Cursor."), "{said}");
+    // Nothing was done, so a script must not go on.
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("there is no terminal to ask") && said.contains("nacre install --all"), "{said}");
     let (status, shown) = run("n\n");
     assert_eq!(status, 0);
     assert!(shown.contains("[Y/n]") && shown.contains("Nothing was changed"), "{shown}");
@@ -633,6 +637,20 @@ fn progress_had_no_unit_no_total_and_no_time_left() {
     let (status, said) =
         at_terminal(home.command(["export", &home.beside("copy")]).env("TERM", "xterm"), (100, 40), "");
     assert!(status == 0 && said.contains("written to"), "{said}");
+}
+
+#[test]
+fn export_reindex_and_maintain_showed_no_total() {
+    let home = Sealed::new();
+    home.json(["import", "obsidian", &vault(&home, 1_200)]);
+    for (args, what) in [
+        (&["export", &home.beside("copy")][..], " records  "),
+        (&["reindex"], " / 1,200 indexed documents  "),
+        (&["maintain", "--all"], " / 6 jobs  "),
+    ] {
+        let shown = shown_at_terminal(home.command(args).env("TERM", "xterm"));
+        assert!(shown.contains(what) && shown.contains('%'), "{args:?}: {shown:?}");
+    }
 }
 
 #[test]
@@ -726,4 +744,282 @@ fn profiles_were_named_after_projects_nobody_knows() {
         assert_eq!(design(&[]), expected, "from nacre.toml");
     }
     says(&home.run(["search", "--profile", "koshy"]), 2, &["`feedback` (koshi)"]);
+}
+
+// A second look, by people who had only the help.
+
+#[test]
+fn an_import_of_a_path_listed_the_formats_as_possible_values() {
+    let home = with_memories();
+    let copy = home.beside("copy");
+    home.json(["export", &copy]);
+    let notes = home.beside("plain");
+    fs::create_dir_all(&notes).unwrap();
+    fs::write(format!("{notes}/one.md"), "# One\n\nA note about egrets.\n").unwrap();
+    let talk = home.beside("talk.jsonl");
+    fs::write(&talk, json!({ "session": "s", "role": "user", "text": "Hello heron" }).to_string()).unwrap();
+    let mem0 = home.beside("mem0.json");
+    fs::write(&mem0, json!({ "results": [{ "id": "1", "memory": "Likes tea" }] }).to_string()).unwrap();
+    let other = Sealed::new();
+    for (path, what) in [
+        (&copy, "2 memories added"),
+        (&notes, "markdown from"),
+        (&vault(&home, 2), "obsidian from"),
+        (&talk, "1 message added"),
+        (&mem0, "mem0 from"),
+    ] {
+        says(&other.run(["import", path]), 0, &[what]);
+    }
+    says(&other.run(["import", &home.database("main").display().to_string()]), 0, &["2 already here"]);
+    // What is no format and no file, and what has no format.
+    let nothing = home.beside("nothing");
+    fs::write(&nothing, [1, 2, 3]).unwrap();
+    says(&other.run(["import", &nothing]), 2, &["was not recognised", "obsidian", "nacre session import"]);
+    says(&other.run(["import", "obsidan"]), 3, &["neither a format nor a file", "obsidian"]);
+    says(&other.run(["import", "obsidan", &notes]), 2, &["there is no format `obsidan`"]);
+    // Files that two programs write.
+    let workspace = home.beside("agent");
+    fs::create_dir_all(format!("{workspace}/memory")).unwrap();
+    fs::write(format!("{workspace}/MEMORY.md"), "- A fact\n").unwrap();
+    says(&other.run(["import", &workspace]), 2, &["openclaw or claude-code", "nacre import openclaw"]);
+}
+
+#[test]
+fn an_import_of_an_export_said_path_is_missing_the_folder_or_file() {
+    let home = with_memories();
+    let output = home.run(["import", "nacre", "--dry-run"]);
+    says(&output, 2, &["error: the path is missing\n", "nacre import nacre PATH"]);
+    let copy = home.beside("copy");
+    home.json(["export", &copy]);
+    let output = home.run(["import", "nacre", &copy, "--dry-run"]);
+    says(&output, 2, &["neither `--dry-run` nor `--as`", "nacre --group try import"]);
+}
+
+#[test]
+fn edit_without_a_text_was_an_error() {
+    let home = with_memories();
+    let says_what = "the new text is missing";
+    says(&home.run(["edit", "1"]), 2, &[says_what, "opens your editor"]);
+    says(&home.run_with(["edit", "1"], b"Staging is egret"), 0, &["Staging is egret"]);
+    let edit = |args: &[&str], editor: &str| {
+        let mut command = home.command(args);
+        at_terminal(command.env("EDITOR", editor).env("PATH", "/usr/bin:/bin"), (100, 24), "")
+    };
+    let (status, shown) = edit(&["edit", "1"], "sed -i s/egret/kestrel/");
+    assert!(status == 0 && shown.contains("Staging is kestrel"), "{shown}");
+    assert_eq!(home.json(["show", "1"])["content"], "Staging is kestrel");
+    for editor in ["true", "sed -i d"] {
+        let (status, shown) = edit(&["edit", "1"], editor);
+        assert!(status == 0 && shown.contains("nothing was changed"), "{shown}");
+    }
+    // Options alone change no text.
+    home.json(["edit", "1", "--type", "context"]);
+    // A file of the workspace.
+    home.json(["init"]);
+    assert_eq!(edit(&["edit", "MEMORY.md"], "sed -i $s/$/Herons/").0, 0);
+    says(&home.run(["show", "MEMORY.md"]), 0, &["Herons"]);
+    assert_eq!(home.run(["edit", "MEMORY.md"]).status, 5, "an agent proposes instead");
+    assert_eq!(edit(&["edit", "nope.md"], "true").0, 3);
+    assert_eq!(edit(&["edit", "MEMORY.md", "text"], "true").0, 2);
+}
+
+#[test]
+fn the_editor_would_have_stored_a_masked_credential() {
+    let home = Sealed::new();
+    home.json(["store", &format!("The key is ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a")]);
+    let mut command = home.command(["edit", "1"]);
+    let (status, shown) =
+        at_terminal(command.env("EDITOR", "true").env("PATH", "/usr/bin:/bin"), (100, 24), "");
+    assert!(status == 2 && shown.contains("contains a credential"), "{shown}");
+}
+
+#[test]
+fn doctor_was_fine_beside_settings_that_nobody_could_read() {
+    let home = with_memories();
+    let file = home.home().join("nacre.toml");
+    for (text, line) in [
+        ("[search]\nlimit = = 3\n", "line 2"),
+        ("\n[search]\nlimit = \"x\"\n", "line 3"),
+        ("a = 1\n", "line 1"),
+    ] {
+        fs::write(&file, text).unwrap();
+        let output = home.run(["doctor"]);
+        says(&output, 1, &["FAIL  settings", "nacre.toml", line, "nacre config"]);
+        let answer: Value = serde_json::from_str(&home.run(["--json", "doctor"]).stdout).unwrap();
+        assert_eq!(answer["ok"], false);
+    }
+    // What the hint names works although the file is broken.
+    fs::write(&file, "[search]\nlimit = \"x\"\n").unwrap();
+    says(&home.run(["config", "set", "search.limit", "9"]), 0, &["search.limit = 9"]);
+    fs::write(&file, "[search]\nlimit = = 3\n").unwrap();
+    let mut command = home.command(["config", "edit"]);
+    command.env("EDITOR", "sed -i 2d").env("PATH", "/usr/bin:/bin");
+    assert_eq!(at_terminal(&mut command, (80, 24), "").0, 0);
+    assert_eq!(home.run(["doctor"]).status, 0);
+    fs::remove_file(&file).unwrap();
+    let user = home.beside("user");
+    fs::create_dir_all(format!("{user}/.cursor")).unwrap();
+    fs::write(format!("{user}/.cursor/mcp.json"), "{\n  \"mcpServers\": [,]\n}").unwrap();
+    let output = home.command(["doctor"]).env("HOME", &user).stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for word in ["FAIL  client     Cursor", "mcp.json", "line 2", "nacre install cursor"] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+}
+
+#[test]
+fn one_thing_had_two_names() {
+    let home = with_memories();
+    let said = [
+        home.run(["help", "all"]).stdout,
+        home.run(["status"]).stdout,
+        home.run(["doctor"]).stdout,
+        home.run(["export", &home.beside("copy")]).stdout,
+        home.run(["maintain", "--list"]).stdout,
+        home.run(["show", "99"]).stderr,
+        home.run(["show", "heron"]).stderr,
+    ];
+    for said in said {
+        let words = said.split(|c: char| !c.is_alphanumeric() && c != '_');
+        assert!(!words.clone().any(|word| matches!(word, "entry" | "entries")), "{said}");
+    }
+}
+
+#[test]
+fn descriptions_of_tools_were_cut_off() {
+    let listed = with_memories().run(["call"]).stdout;
+    for line in listed.lines() {
+        assert!(line.ends_with('.') || line.ends_with(')'), "{line}");
+    }
+}
+
+#[test]
+fn a_setting_could_not_be_unset() {
+    let home = Sealed::new();
+    home.json(["config", "set", "search.limit", "10"]);
+    says(&home.run(["config", "unset", "search.limit"]), 0, &["search.limit = 20 (the default)"]);
+    assert_eq!(home.error(["config", "unset", "search.limt"]).1["hint"], "did you mean `search.limit`?");
+    assert_eq!(home.error(["config", "unset", "write.files"]).0, 5, "only a person at a terminal");
+}
+
+#[test]
+fn a_wrong_value_was_string_where_float_is_needed() {
+    let home = Sealed::new();
+    for (key, value, problem) in [
+        ("search.limit", "many", "must be a whole number such as 20, not \"many\""),
+        ("rank.recency", "much", "must be a number such as"),
+        ("turn.archive", "often", "must be true or false"),
+        ("search.limit", "0", "is not between 1 and 100"),
+    ] {
+        says(&home.run(["config", "set", key, value]), 2, &[&format!("setting `{key}`"), problem]);
+    }
+    fs::create_dir_all(home.home()).unwrap();
+    fs::write(home.home().join("nacre.toml"), "[search]\n\nlimit = 0\n").unwrap();
+    says(&home.run(["status"]), 2, &["nacre.toml line 3 is not between 1 and 100"]);
+}
+
+#[test]
+fn a_name_that_is_no_number_was_an_invalid_digit() {
+    let home = with_memories();
+    for command in ["approve", "deny", "revert", "pending"] {
+        let output = home.run([command, "abc"]);
+        says(&output, 2, &["a change has a number", "nacre pending"]);
+    }
+    says(&home.run(["show", "99"]), 3, &["there is no memory `99`", "the newest memory is [id:2]", "mem-"]);
+    says(&home.run(["show", "heron"]), 2, &["neither a memory id"]);
+}
+
+#[test]
+fn get_of_a_memory_was_a_bad_path() {
+    let home = with_memories();
+    let shown = home.run(["show", "1"]).stdout;
+    assert_eq!(home.run(["get", "1"]).stdout, shown);
+    says(&home.run(["get", "99"]), 3, &["there is no memory `99`"]);
+    home.json(["init"]);
+    assert_eq!(home.run(["show", "MEMORY.md"]).stdout, home.run(["get", "MEMORY.md"]).stdout);
+}
+
+#[test]
+fn a_turn_without_a_message_said_nothing() {
+    let home = with_memories();
+    says(&home.run(["turn"]), 2, &["the text is missing", "nacre turn some words"]);
+    says(&home.run(["turn", " "]), 2, &["the text is missing"]);
+}
+
+#[test]
+fn explain_said_nothing_where_nothing_was_added() {
+    let home = with_memories();
+    says(&home.run(["turn", "thanks"]), 0, &["`--explain` says why"]);
+    says(&home.run(["turn", "--explain", "xyzzy"]), 0, &["Nothing is added before this message: "]);
+    let weighed = home.run(["turn", "--explain", "the server room is cold", "--set", "turn.least=0.99"]);
+    says(&weighed, 0, &["Nothing is added before this message: the best candidate scores", "`turn.least`"]);
+    let off = home.run(["turn", "--explain", "the server", "--set", "turn.contributors=[]"]);
+    says(&off, 0, &["`turn.contributors` is empty"]);
+}
+
+#[test]
+fn status_did_not_name_the_home() {
+    let home = with_memories();
+    says(&home.run(["status"]), 0, &[&format!("home         {}\n", home.home().display())]);
+}
+
+/// A home with two conversations.
+fn with_conversations() -> Sealed {
+    let home = Sealed::new();
+    let file = home.beside("talk.jsonl");
+    let messages = [
+        ("a1", "user", "How do I deploy heron to staging?"),
+        ("a1", "assistant", "Run make deploy in the folder of heron, then check the dashboard."),
+        ("a1", "user", "And the port?"),
+        ("a1", "assistant", "The heron service listens on port 7070."),
+        ("b2", "user", "The build fails with error E0502 in parser.rs"),
+        ("b2", "assistant", "That is a borrow checker problem: two borrows overlap."),
+        ("b2", "user", "Thanks, fixed by cloning the token"),
+    ];
+    let line = |(session, role, text): &(&str, &str, &str)| {
+        json!({ "session": session, "role": role, "text": text }).to_string() + "\n"
+    };
+    fs::write(&file, messages.iter().map(line).collect::<String>()).unwrap();
+    home.json(["session", "import", &file]);
+    home
+}
+
+#[test]
+fn conversations_were_listed_as_bare_ids() {
+    let home = with_conversations();
+    let listed = home.run(["session", "list"]).stdout;
+    let titles: Vec<&str> = listed.lines().filter(|line| !line.starts_with(' ')).collect();
+    let mut expected = ["How do I deploy heron to staging?", "The build fails with error E0502 in parser.rs"];
+    expected.reverse();
+    assert_eq!(titles, expected, "{listed}");
+    assert_eq!(home.json(["session", "list"])["sessions"][0]["title"], expected[0]);
+}
+
+#[test]
+fn words_of_a_message_found_it_last() {
+    let home = with_conversations();
+    for query in [
+        "heron service listens on port 7070",
+        "port 7070",
+        "borrow checker",
+        "check the dashboard",
+        "cloning the token",
+    ] {
+        let found = home.json(["search", query, "--scope", "sessions"]);
+        let first = found["hits"][0]["text"].as_str().unwrap();
+        assert!(first.to_lowercase().contains(query), "{query}: {first}");
+    }
+    // A question is still about the user's own words.
+    let found = home.json(["search", "What error did I get in the build?", "--scope", "sessions"]);
+    assert!(found["hits"][0]["text"].as_str().unwrap().contains("E0502"), "{found}");
+}
+
+#[test]
+fn scope_all_was_refused() {
+    let home = with_conversations();
+    home.json(["store", "The port of egret is 8080"]);
+    let found = home.run(["search", "port", "--scope", "all"]);
+    says(&found, 0, &["[id:1]", "[msg]"]);
+    says(&home.run(["search", "port", "--scope", "everything"]), 2, &["sources, all"]);
 }

@@ -1,4 +1,4 @@
-//! Plugins through the real binary (B5): small programs that behave, and more that do not. Whatever they do,
+//! Plugins through the real binary: small programs that behave, and more that do not. Whatever they do,
 //! the turn is answered in time, says who was left out and why, and leaves no process behind.
 #![cfg(unix)]
 

@@ -25,7 +25,7 @@ fn knowledge_is_taken_out_listed_and_found() {
     write(&folder, "src/main.ts", "// TODO: close the socket\nexport {}\n");
     let done = home.json(["extract", &folder]);
     assert_eq!((&done["project"], &done["added"]), (&json!("heron"), &json!(2)), "{done}");
-    // What a program gets is items.json as the seed has it.
+    // What a program gets is items.json in the form of Brain's design.
     let items = home.json(["items"]);
     let item = &items[0];
     assert_eq!(item["sourceFile"], "docs/Architecture.md");
@@ -123,7 +123,7 @@ fn jobs_are_listed_with_what_they_did() {
     let list = home.run(["maintain", "--list"]).stdout;
     assert!(list.contains("decay    daily 03:00   due now") && list.contains("has not run yet"), "{list}");
     let said = home.run(["maintain"]).stdout;
-    assert!(said.contains("facts faded for 0 days") && said.contains("0 entries archived"), "{said}");
+    assert!(said.contains("facts faded for 0 days") && said.contains("0 memories archived"), "{said}");
     let list = home.run(["maintain", "--list"]).stdout;
     assert!(
         list.contains("next 2026-02-19 03:00") && list.contains("last 2026-02-18 14:30: facts faded"),

@@ -85,6 +85,28 @@ fn a_proposal_from_the_agent_to_the_file_and_back() {
 }
 
 #[test]
+fn the_advice_on_a_conflict_contradicted_itself() {
+    let home = Sealed::new();
+    let base = "# Memory\n\none\n\ntwo\n\nthree\n\nfour\n\nfive\n";
+    put(&home, "MEMORY.md", base);
+    let mergeable = propose(&home, "MEMORY.md", base.replace("five", "FIVE").as_bytes());
+    let same_line = propose(&home, "MEMORY.md", base.replace("one", "uno").as_bytes());
+    put(&home, "MEMORY.md", base.replace("one", "eins"));
+    for (number, way, not) in
+        [(mergeable, "--rebase` merges", "can't be merged"), (same_line, "can't be merged", "--rebase")]
+    {
+        let decided = home.run_at_terminal(["approve", &number]);
+        assert_eq!(decided.status, 4, "{decided:?}");
+        let shown = home.run(["pending", &number]);
+        for said in [format!("{}{}", decided.stdout, decided.stderr), shown.stdout] {
+            assert_eq!(said.matches(way).count(), 1, "{said}");
+            assert!(said.contains("nacre deny") && !said.contains(not), "{said}");
+            assert!(!said.contains("proposal show"), "{said}");
+        }
+    }
+}
+
+#[test]
 fn files_are_shown_whole_or_in_part() {
     let home = Sealed::new();
     put(&home, "memory/topics/work.md", "one\r\ntwo\r\nthree\u{1b}[2J\n");

@@ -1,4 +1,4 @@
-//! A provider from the settings to the hits: a real server, the real binary (SPEC Q6, Q8).
+//! A provider from the settings to the hits: a real server, the real binary.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

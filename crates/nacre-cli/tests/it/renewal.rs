@@ -1,4 +1,4 @@
-//! Built-in vectors of an older model, made anew behind the calls of a server or by a command (SPEC Q6, Q8).
+//! Built-in vectors of an older model, made anew behind the calls of a server or by a command.
 
 use std::time::{Duration, Instant};
 

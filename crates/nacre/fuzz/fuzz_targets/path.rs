@@ -1,4 +1,4 @@
-//! No path leads out of the workspace, whatever its letters (W9): what is one stays below the folder, name by name.
+//! No path leads out of the workspace, whatever its letters: what is one stays below the folder, name by name.
 #![no_main]
 
 use std::path::{Component, Path};

@@ -1,4 +1,4 @@
-//! No query can raise an error of the full-text engine (E11).
+//! No query can raise an error of the full-text engine.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Masking never fails, and masking twice is masking once (A4).
+//! Masking never fails, and masking twice is masking once.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

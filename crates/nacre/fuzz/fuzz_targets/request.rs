@@ -1,4 +1,4 @@
-//! Any bytes are a request or a clear error; any request is answered or refused (A2).
+//! Any bytes are a request or a clear error; any request is answered or refused.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -100,11 +100,19 @@ errors! {
     NoProposal { number: i64 } => "no_proposal", NotFound, "`nacre pending` lists the waiting proposals";
     #[error("proposal {number} is already {state}")]
     AlreadyDecided { number: i64, state: String } => "already_decided", Conflict,
-        "`nacre proposal show {number}` shows the outcome";
+        "`nacre pending {number}` shows the outcome";
     #[error("proposal {number} can't be applied: `{path}` has changed since it was made")]
-    ProposalConflict { number: i64, path: String } => "proposal_conflict", Conflict,
-        "nothing was written; compare the changes with `nacre proposal show {number}`, then merge them with \
-         `nacre approve {number} --rebase` or drop the proposal with `nacre deny {number}`";
+    ProposalConflict { number: i64, path: String, mergeable: bool } => "proposal_conflict", Conflict,
+        (match mergeable {
+            true => format!(
+                "nothing was written; `nacre approve {number} --rebase` merges both changes, `nacre deny {number}` \
+                 drops the proposal"
+            ),
+            false => format!(
+                "nothing was written, and the changes can't be merged; `nacre deny {number}` drops the proposal, and \
+                 the agent can make a new one from the present file"
+            ),
+        });
     #[error("proposal {number} can't be undone: it is a {state} {kind}")]
     NotReverted { number: i64, state: &'static str, kind: &'static str } => "not_reverted", Conflict,
         (match *kind {
@@ -131,7 +139,7 @@ errors! {
         "`nacre checkpoint list` shows their full names";
     #[error("the checkpoint `{}` {problem}", path.display())]
     BadCheckpoint { path: PathBuf, problem: String } => "bad_checkpoint", Conflict,
-        "nothing was changed; restore another checkpoint, and delete this one with `nacre checkpoint drop`";
+        "nothing was changed; restore another checkpoint, and delete this one with `nacre checkpoint remove`";
     #[error("there is no tool `{given}`")]
     UnknownTool { given: String, nearest: Option<&'static str> } => "unknown_tool", Invalid,
         (did_you_mean(*nearest, ""));
@@ -149,20 +157,20 @@ errors! {
     RequestTooDeep { limit: usize } => "request_too_deep", Invalid;
     #[error("content is empty")]
     EmptyContent => "empty_content", Invalid, "state in one sentence what to remember";
-    #[error("content has {length} characters; the limit for one entry is {limit}")]
+    #[error("content has {length} characters; the limit for one memory is {limit}")]
     ContentTooLong { length: usize, limit: usize } => "content_too_long", Invalid,
-        "store a summary, or split it into several entries";
+        "store a summary, or split it into several memories";
     #[error("content is text that Nacre itself added to the conversation")]
     Injected => "injected", Invalid, "it is already remembered; store only new information";
     #[error("unknown setting `{key}` in {origin}")]
     UnknownSetting { key: String, origin: String, nearest: Option<String> } => "unknown_setting", Invalid,
-        (did_you_mean(nearest.as_deref(), "`nacre settings` lists every key"));
+        (did_you_mean(nearest.as_deref(), "`nacre config list --all` lists every key"));
     #[error("setting `{key}` in {origin} {problem}")]
     BadSetting { key: String, origin: String, problem: String } => "bad_setting", Invalid,
-        "`nacre settings --defaults` shows the file with comments";
+        "`nacre config --defaults` prints every setting with its default and a comment";
     #[error("{origin} is not valid TOML: {problem}")]
     BadSettingsFile { origin: String, problem: String } => "bad_settings_file", Invalid,
-        "`nacre settings --defaults` shows a valid one";
+        "fix that line with `nacre config edit`; `nacre config --defaults` prints a valid file";
     #[error("`{}` was not changed: {problem}", path.display())]
     ForeignSettings { path: PathBuf, problem: String, by_hand: String } => "foreign_settings", Invalid,
         "fix the file and try again, or by hand {by_hand}";
@@ -185,7 +193,7 @@ errors! {
         "give the folder that `nacre export` wrote";
     #[error("`{}` can't be imported as {format}: it {problem}", path.display())]
     ForeignSource { format: &'static str, path: PathBuf, problem: String } => "foreign_source", Invalid,
-        "`nacre import --list` shows what each format reads";
+        "`nacre import --list` shows what each format reads; `nacre session import` imports conversations";
     #[error("the name `{name}` belongs to another source, imported from `{other}`")]
     SourceTaken { name: String, other: String } => "source_taken", Conflict,
         "choose another name with `--as NAME`";
@@ -207,40 +215,40 @@ errors! {
     #[error("the model `{name}` is not part of this build: the Cargo feature `{name}` is off")]
     NotBuilt { name: &'static str } => "model_not_built", Unavailable,
         "use a build of `nacre-cli` with its default features, or set `embedding.provider` to `builtin`";
-    #[error("there is no entry `{id}` in this group")]
+    #[error("there is no memory `{id}` in this group")]
     NoEntry { id: String } => "no_entry", NotFound,
-        "find entries with `nacre search`; ids of other groups are not valid here";
+        "`nacre search` lists memories with their numbers; ids of other groups are not valid here";
     #[error("`{what}` {reason}")]
     KeptOut { what: String, reason: String } => "kept_out", Invalid;
     #[error("there is no entity `{given}` in this group")]
     NoEntity { given: String, nearest: Option<String> } => "no_entity", NotFound,
-        (did_you_mean(nearest.as_deref(), "`nacre entity list` shows all entities"));
+        (did_you_mean(nearest.as_deref(), "`nacre graph entity list` shows all entities"));
     #[error("Entity with name {name} not found")]
     NoNode { name: String } => "no_node", NotFound;
     #[error("there is no fact `{given}` in this group")]
     NoFact { given: String, known: String } => "no_fact", NotFound,
-        (list("its keys are", known, "`nacre fact list` shows all facts"));
+        (list("its keys are", known, "`nacre graph fact list` shows all facts"));
     #[error("there is no current relation `{given}` in this group")]
-    NoRelation { given: String } => "no_relation", NotFound, "`nacre relation list` shows all relations";
+    NoRelation { given: String } => "no_relation", NotFound, "`nacre graph relation list` shows all relations";
     #[error("`{alias}` and `{entity}` are already the same entity")]
     SelfAlias { alias: String, entity: String } => "self_alias", Conflict, "nothing needs to be done";
     #[error("`{name}` is already {} `{entity}`", if *alias { "an alias of" } else { "the name of" })]
     NameTaken { name: String, entity: String, alias: bool } => "name_taken", Conflict,
         (match alias {
-            true => "a name can belong to one entity only; free it with `nacre alias remove`".into(),
-            false => format!("if both are the same, merge `{name}` and `{entity}` with `nacre entity merge`"),
+            true => "a name can belong to one entity only; free it with `nacre graph alias remove`".into(),
+            false => format!("if both are the same, merge `{name}` and `{entity}` with `nacre graph entity merge`"),
         });
     #[error("`{name}` is the entity's own name, not an alias")]
-    OwnName { name: String } => "own_name", Conflict, "to delete an entity's facts, use `nacre fact remove`";
+    OwnName { name: String } => "own_name", Conflict, "to delete an entity's facts, use `nacre graph fact remove`";
     #[error("`{one}` and `{other}` were declared to be different")]
-    NeverSame { one: String, other: String } => "never_same", Conflict, "they were separated with `nacre entity distinct`";
+    NeverSame { one: String, other: String } => "never_same", Conflict, "they were separated with `nacre graph entity distinct`";
     #[error("`{name}` was not merged into another entity")]
-    NotMerged { name: String } => "not_merged", NotFound, "`nacre entity list` shows all entities";
+    NotMerged { name: String } => "not_merged", NotFound, "`nacre graph entity list` shows all entities";
     #[error("`{}` is not a seed file for the graph: {problem}", path.display())]
     BadSeed { path: PathBuf, problem: String } => "bad_seed", Invalid,
-        "`nacre fact seed --help` shows the format";
+        "`nacre graph fact seed --help` shows the format";
     #[error("there is no lesson {number}")]
-    NoLesson { number: i64 } => "no_lesson", NotFound, "`nacre lesson list` shows all lessons";
+    NoLesson { number: i64 } => "no_lesson", NotFound, "`nacre file lesson list` shows all lessons";
     #[error("there is no collection `{given}` in this group")]
     NoCollection { given: String, known: String } => "no_collection", NotFound,
         (list("the collections are", known, "create one with `nacre collection add NAME FOLDER`"));
@@ -308,13 +316,13 @@ errors! {
         "docs/projects.md describes the format";
     #[error("there is no job `{given}`")]
     NoJob { given: String, known: String } => "no_job", NotFound, "the jobs are {known}";
-    #[error("entry `{id}` is already superseded by `{by}`")]
+    #[error("memory `{id}` is already superseded by `{by}`")]
     AlreadySuperseded { id: EntryId, by: EntryId } => "already_superseded", Conflict,
         "use the newer one, `{by}`";
-    #[error("entry `{id}` was superseded by an entry that was deleted since")]
+    #[error("memory `{id}` was superseded by a memory that was deleted since")]
     SupersededByDeleted { id: EntryId } => "already_superseded", Conflict,
-        "store its text as a new entry, or delete it; `nacre show {id}` prints it";
-    #[error("entry `{other}` already says exactly this")]
+        "store its text as a new memory, or delete it; `nacre show {id}` prints it";
+    #[error("memory `{other}` already says exactly this")]
     SameContent { other: EntryId } => "same_content", Conflict,
         "supersede or delete one of the two; `nacre show {other}` shows the existing one";
     #[error("role `{role}` may not use `{tool}`")]

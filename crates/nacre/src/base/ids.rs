@@ -26,7 +26,7 @@ pub enum BadId {
     TaskId { given: String },
     #[error("session id `{given}` is not 1 to 128 visible characters without spaces")]
     Session { given: String },
-    #[error("`{given}` is neither an entry id (`mem-…`) nor an entry number")]
+    #[error("`{given}` is neither a memory id (`mem-…`) nor a memory number")]
     Entry { given: String },
 }
 

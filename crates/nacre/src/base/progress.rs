@@ -1,7 +1,7 @@
 //! How far a long operation is, for a caller that shows it.
 
-/// A step of a long operation. Everything counted in `done` is stored: an operation that is stopped here keeps it, and
-/// continues after it when it is run again.
+/// A step of a long operation. Items, notes, files and documents counted in `done` are stored: an operation that is stopped
+/// here keeps them, and continues after them when it is run again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// The unit of the counts.
@@ -23,4 +23,10 @@ pub enum Unit {
     Files,
     /// Documents that are indexed.
     Documents,
+    /// Passages of the index.
+    Passages,
+    /// Records of an export: memories, files, messages, rows of the audit log.
+    Records,
+    /// Maintenance jobs.
+    Jobs,
 }

@@ -63,7 +63,7 @@ impl Entries {
 /// The type of an entry that is stored without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the entry types of SPEC E1")]
+#[expect(missing_docs, reason = "the names of the entry types")]
 pub enum DefaultType {
     Preference,
     Fact,

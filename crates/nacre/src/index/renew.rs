@@ -41,12 +41,14 @@ pub(crate) struct Schema {
 /// Returns the passages of all rows of one kind.
 pub(crate) type Owner = fn(&Connection) -> Result<Vec<Passage>>;
 
-/// Rebuilds all derived data. The results are the same as those of an index built incrementally.
+/// Rebuilds all derived data. The results are the same as those of an index built incrementally. `progress` receives the
+/// number of finished passages and their total.
 pub(crate) fn rebuild(
     db: &Connection,
     schema: &Schema,
     documents: Documents,
     language: Language,
+    progress: &mut dyn FnMut(usize, usize),
 ) -> Result<usize> {
     adopt(db, language)?;
     db.batch(
@@ -59,13 +61,21 @@ pub(crate) fn rebuild(
     })?;
     packed::clear_packed(db)?;
     dense::sweep(db)?;
-    let kept = write::rederive(db)?;
     let mut passages = Vec::new();
     for owner in schema.owners {
         passages.extend(owner(db)?);
     }
-    write::write(db, |writer| passages.iter().try_for_each(|passage| writer.put(passage)))?;
-    Ok(kept + passages.len())
+    let kept: usize = db.one("SELECT count(*) FROM passages", (), |row| row.get(0))?;
+    let all = kept + passages.len();
+    write::rederive(db, &mut |done| progress(done, all))?;
+    write::write(db, |writer| {
+        passages.iter().zip(kept + 1..).try_for_each(|(passage, done)| {
+            writer.put(passage)?;
+            progress(done, all);
+            Ok(())
+        })
+    })?;
+    Ok(all)
 }
 
 /// Tells whether an index that was just opened needs an upgrade at once: it can't be read otherwise, or it is
@@ -88,7 +98,7 @@ pub(crate) fn upgrade(
     let stale = stale(tx, language)?;
     if stale.words {
         // The stored text of documents stays searchable until they are read again, if they still exist.
-        rebuild(tx, schema, Documents::Keep, language)?;
+        rebuild(tx, schema, Documents::Keep, language, &mut |_, _| {})?;
     } else if stale.chunks || stale.vectors {
         begin(tx, stale, language)?;
     }

@@ -274,7 +274,7 @@ pub(super) fn stored(row: &Row<'_>) -> Result<(i64, Passage)> {
 
 /// Rebuilds the derived data of passages whose text is stored nowhere else (messages, and chunks that are
 /// kept), in order of id.
-pub(super) fn rederive(db: &Connection) -> Result<usize> {
+pub(super) fn rederive(db: &Connection, progress: &mut dyn FnMut(usize)) -> Result<()> {
     let mut lexicon = Lexicon::default();
     let mut writer = Writer::new(db, &mut lexicon)?;
     let sql = format!("SELECT {STORED_COLUMNS} FROM passages WHERE kind IN ('message', 'chunk') ORDER BY id");
@@ -286,10 +286,10 @@ pub(super) fn rederive(db: &Connection) -> Result<usize> {
         db.run(sql, (id, writer.vectors.next(), writer.pieces()))?;
         writer.insert_derived(id, &passage)?;
         count += 1;
+        progress(count);
         Ok(ControlFlow::Continue(()))
     })?;
-    writer.finish()?;
-    Ok(count)
+    writer.finish()
 }
 
 /// Runs `work` with a writer, and finishes. A frequent writer keeps a lexicon and a [`Writer`].

@@ -325,7 +325,9 @@ fn sync(
             let (path, problem) = (PathBuf::from(&absent.path), absent.why.clone());
             return Err(Error::AbsentSource { path, problem });
         }
-        database.write(caller.now, |tx, _| index::rebuild(tx, schema, index::Documents::Forget, language))?;
+        database.write(caller.now, |tx, _| {
+            index::rebuild(tx, schema, index::Documents::Forget, language, &mut |_, _| {})
+        })?;
     }
     let read = |seen: &WalkedFile| walk::read(&seen.file, seen.stat);
     workspace::sync_database(database, caller, found, &read, false, progress)

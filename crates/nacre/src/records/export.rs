@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
 use crate::base::ids::{CollectionName, EntryId, GroupName};
+use crate::base::progress::{Progress, Unit};
 use crate::base::{Error, Result, Time, files};
 use crate::records::entry::{self, Entry, EntryType, Version};
 use crate::records::lesson::{self, Lesson};
@@ -146,14 +147,25 @@ pub(crate) fn write(
     own: &Files,
     folder: &Path,
     now: Time,
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<ExportReport> {
     let is_empty = || fs::read_dir(folder).is_ok_and(|mut files| files.next().is_none());
-    if folder.exists() && !folder.join(RECORDS_FILE).is_file() && !is_empty() {
+    if folder.exists() && !is_export(folder) && !is_empty() {
         return Err(Error::FolderNotEmpty { path: folder.to_owned() });
     }
     let before = read(folder).ok().and_then(|records| records.files).unwrap_or_default();
     files::create_folder(folder)?;
     let entries = entry::all(db)?;
+    let count_sql =
+        "SELECT (SELECT count(*) FROM audit) + (SELECT count(*) FROM passages WHERE kind = 'message')";
+    let rows: usize = db.one(count_sql, (), |row| row.get(0))?;
+    let total = entries.len() + tree::count(own) + rows;
+    let mut done = 0;
+    let mut step = |steps: usize| {
+        done += steps;
+        progress(Progress { unit: Unit::Records, done, total: Some(total) });
+    };
+    step(entries.len());
     let mut versions = HashMap::new();
     for entry in &entries {
         let earlier = entry::versions(db, &entry.id)?;
@@ -169,7 +181,7 @@ pub(crate) fn write(
     let (graph, turns, tasks) = (graph::Records::all(db)?, Turns::read(db)?, task::TaskRecords::read(db)?);
     let (shared_sessions, session_formats) = (session::shared(db)?, session::formats(db)?);
     let (projects, rows) = (projects(db)?, Rows::all(db)?);
-    let exported = tree::write(own, folder)?;
+    let exported = tree::write(own, folder, &mut step)?;
     let records = Records {
         format: FORMAT_VERSION,
         group,
@@ -190,6 +202,7 @@ pub(crate) fn write(
     audit::walk(db, |line| {
         audit_lines.push_str(&serde_json::to_string(line)?);
         audit_lines.push('\n');
+        step(1);
         Ok(())
     })?;
     let mut files = vec![RECORDS_FILE, MARKDOWN_FILE, AUDIT_FILE, SESSIONS_FILE, ITEMS_FILE, TASKS_FILE];
@@ -199,7 +212,7 @@ pub(crate) fn write(
     files::write_atomically(&folder.join(RECORDS_FILE), records.as_bytes())?;
     files::write_atomically(&folder.join(MARKDOWN_FILE), readable.as_bytes())?;
     files::write_atomically(&folder.join(AUDIT_FILE), audit_lines.as_bytes())?;
-    files::write_atomically(&folder.join(SESSIONS_FILE), session::lines(db)?.as_bytes())?;
+    files::write_atomically(&folder.join(SESSIONS_FILE), session::lines(db, &mut step)?.as_bytes())?;
     let items = serde_json::to_string_pretty(&item::all(db)?)? + "\n";
     files::write_atomically(&folder.join(ITEMS_FILE), items.as_bytes())?;
     files::write_atomically(&folder.join(TASKS_FILE), task::as_file(db)?.as_bytes())?;
@@ -406,7 +419,21 @@ pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<Import
 
 /// Writes everything the group holds into `folder`, as Markdown for people and JSON for [`import`].
 pub fn export(view: &View<'_>, folder: &Path) -> Result<ExportReport> {
-    view.read_all(|db| write(db, view.name(), view.files(), folder, view.now()))
+    export_with(view, folder, &mut |_| {})
+}
+
+/// Exports like [`export`], and reports each record to `progress`.
+pub fn export_with(
+    view: &View<'_>,
+    folder: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<ExportReport> {
+    view.read_all(|db| write(db, view.name(), view.files(), folder, view.now(), progress))
+}
+
+/// Tells whether a folder is an export.
+pub fn is_export(folder: &Path) -> bool {
+    folder.join(RECORDS_FILE).is_file()
 }
 
 /// Imports an export. Existing records and files are not changed, so importing twice has no further effect.

@@ -22,7 +22,7 @@ const MAX_SNIPPET_CHARS: usize = 700;
 /// One search result.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of SPEC Q1")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct Hit {
     pub kind: &'static str,
     pub id: String,
@@ -62,7 +62,7 @@ pub struct Hit {
 
 /// The fields that an entry adds to its hit.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of SPEC E1")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct EntryHit {
     pub number: i64,
     pub r#type: EntryType,
@@ -77,7 +77,7 @@ pub struct EntryHit {
 
 /// The fields that a message adds to its hit: the ids it was imported with.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of SPEC S1")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct MessageHit {
     pub session: String,
     pub message: String,
@@ -87,7 +87,7 @@ pub struct MessageHit {
 
 /// The fields that a document adds to its hit.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of SPEC Q1")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct DocumentHit {
     /// Its collection; absent for a document of the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,7 +108,7 @@ pub struct GraphHit {
 
 /// The fields that an item adds to its hit, besides the file and the line.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of SPEC K1")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct ItemHit {
     /// Its type: `entity`, `claim`, `task`, `decision` or `note`.
     pub item: ItemType,
@@ -119,7 +119,7 @@ pub struct ItemHit {
 
 /// The fields that a task adds to its hit.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of SPEC K2")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct TaskHit {
     pub status: Status,
     pub priority: i64,

@@ -50,6 +50,8 @@ pub(crate) enum Mode {
     Assistant,
     /// All of it ("summarise").
     Summary,
+    /// Anyone's: keywords, or words to find as they were written.
+    Keywords,
 }
 
 impl Question {
@@ -67,7 +69,7 @@ impl Question {
             text: text.to_owned(),
             language,
             terms: Vec::new(),
-            mode: mode(&spoken(&lower)),
+            mode: mode(&lower),
             wants: wants(&lower),
             advice: asks_advice(&lower),
             days: dates::named(&lower, at, years),
@@ -132,7 +134,8 @@ fn spoken(lower: &str) -> Vec<String> {
     words.map(|word| word.trim_matches('\'')).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-fn mode(words: &[String]) -> Mode {
+fn mode(lower: &str) -> Mode {
+    let words = &spoken(lower);
     static SAID: List = words::SEARCH.list("you said");
     static SAY: List = words::SEARCH.list("did you say");
     const BETWEEN: &[&str] = &["had", "have", "also", "just", "once", "previously", "originally"];
@@ -167,7 +170,14 @@ fn mode(words: &[String]) -> Mode {
             || matches!(at(index), "overview" | "recap")
             || (at(index) == "everything" && at(index + 1) == "we")
     };
-    if (0..words.len()).any(summary) { Mode::Summary } else { Mode::User }
+    // Nobody's words are asked for by text that asks nothing and speaks of nobody.
+    static SPOKEN: List = words::SEARCH.list("spoken");
+    match () {
+        () if (0..words.len()).any(summary) => Mode::Summary,
+        () if lower.contains(['?', '？', '؟']) => Mode::User,
+        () if words.iter().any(|word| SPOKEN.contains(&word.as_str())) => Mode::User,
+        () => Mode::Keywords,
+    }
 }
 
 fn wants(lower: &str) -> Vec<u16> {
@@ -248,6 +258,9 @@ mod tests {
             ("Remind me of the dose", Mode::Assistant),
             ("In our last conversation, what was the name?", Mode::Assistant),
             ("Give me a summary of the project", Mode::Summary),
+            ("Where my keys are", Mode::User),
+            ("port 7070", Mode::Keywords),
+            ("The heron service listens on port 7070.", Mode::Keywords),
         ] {
             assert_eq!(plain(text).mode, expected, "{text}");
         }

@@ -388,15 +388,19 @@ impl Scorer<'_> {
     /// Sets the unweighted parts of a score that the flags of a mark determine.
     fn fill_from_flags(&self, mark: Mark, parts: &mut Parts) {
         let has = |flags: u16| f32::from(u8::from(mark.is(flags)));
-        // Entries, documents and facts are the user's own words.
-        let by_user = has(flag::USER).max(has(flag::ENTRY)).max(has(flag::CHUNK)).max(has(flag::GRAPH));
+        let by_user = match self.question.mode {
+            // The assistant's words count as much as the user's.
+            Mode::Keywords => 1.0,
+            // Entries, documents and facts are the user's own words.
+            _ => has(flag::USER).max(has(flag::ENTRY)).max(has(flag::CHUNK)).max(has(flag::GRAPH)),
+        };
         let user_share = match self.question.mode {
-            Mode::User => 1.0,
+            Mode::User | Mode::Keywords => 1.0,
             Mode::Assistant => USER_SHARE_IF_ASSISTANT_IS_ASKED,
             Mode::Summary => 0.0,
         };
         parts[Part::Speaker] = user_share * by_user;
-        if self.question.mode == Mode::User {
+        if matches!(self.question.mode, Mode::User | Mode::Keywords) {
             // Only a passage in a session can be the first of one.
             parts[Part::First] = has(flag::FIRST);
             parts[Part::Person] = has(flag::FIRST_PERSON);

@@ -1,5 +1,5 @@
-//! Search answers as a model reads them: id, type, text, time and source of each hit. The scores and reasons are added if the
-//! call asks for them with `explain`.
+//! Search answers as a model reads them: id, type, text, time and source of each hit, in few bytes: a hit without a type is a
+//! fact. The scores and reasons are added if the call asks for them with `explain`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,7 +37,9 @@ struct LeanHit {
     /// The id that other tools accept. Documents and messages have none: `source` names them.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    r#type: String,
+    /// Absent for a fact, the most common type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#type: Option<String>,
     text: String,
     time: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,9 +96,9 @@ impl LeanHit {
             None => (graph.is_some() || task.is_some()).then(|| hit.id.clone()),
         };
         let r#type = match (entry, item) {
-            (Some(entry), _) => entry.r#type.to_string(),
-            (None, Some(item)) => item.item.as_str().to_owned(),
-            (None, None) => (*kind).to_owned(),
+            (Some(entry), _) => entry.r#type.as_str(),
+            (None, Some(item)) => item.item.as_str(),
+            (None, None) => kind,
         };
         let source = match (document, message) {
             (Some(document), _) => {
@@ -121,7 +123,7 @@ impl LeanHit {
         });
         LeanHit {
             id,
-            r#type,
+            r#type: unless_fact(r#type),
             text: text.clone(),
             time: calendar.date(*at),
             source,
@@ -134,7 +136,7 @@ impl LeanHit {
         let since = calendar.date(known.since);
         LeanHit {
             id: Some(known.id.clone()),
-            r#type: known.kind.to_owned(),
+            r#type: unless_fact(known.kind),
             text: known.text.clone(),
             time: match known.until {
                 Some(until) => format!("{since} to {}", calendar.date(until)),
@@ -145,6 +147,10 @@ impl LeanHit {
             details: None,
         }
     }
+}
+
+fn unless_fact(r#type: &str) -> Option<String> {
+    (r#type != "fact").then(|| r#type.to_owned())
 }
 
 fn cite(cite: &Cite) -> String {

@@ -15,6 +15,7 @@ use jiff::{Timestamp, ToSpan};
 use serde::Serialize;
 
 use crate::base::caller::Caller;
+use crate::base::progress::{Progress, Unit};
 use crate::base::{Error, Result, Time, Zone, files};
 use crate::group::View;
 use crate::records::collection;
@@ -44,13 +45,13 @@ pub static JOBS: [Job; 6] = [
     },
     Job {
         name: "purge",
-        about: "archive entries that were superseded long ago, and delete them a week later",
+        about: "archive memories that were superseded long ago, and delete them a week later",
         schedule: Schedule::daily(3, 45),
         run: purge,
     },
     Job {
         name: "prune",
-        about: "archive the lowest-ranked entries while all of them exceed the size limit",
+        about: "archive the lowest-ranked memories while all of them exceed the size limit",
         schedule: Schedule::daily(4, 0),
         run: prune,
     },
@@ -195,6 +196,11 @@ pub(crate) struct Claim {
 
 /// Runs jobs one after the other, and waits for another process that runs some. A failed job is reported, and the others run.
 pub fn run(view: &mut View<'_>, which: &Which) -> Result<Vec<Ran>> {
+    run_with(view, which, &mut |_| {})
+}
+
+/// Runs jobs like [`run`], and reports each one to `progress`.
+pub fn run_with(view: &mut View<'_>, which: &Which, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Ran>> {
     let jobs: Vec<&Job> = match which {
         Which::Only(name) => vec![job(name)?],
         Which::Due | Which::All => JOBS.iter().collect(),
@@ -208,7 +214,7 @@ pub fn run(view: &mut View<'_>, which: &Which) -> Result<Vec<Ran>> {
         return Ok(Vec::new());
     }
     let _lock = lock(view)?;
-    run_all(view, &jobs, matches!(which, Which::Due))
+    run_all(view, &jobs, matches!(which, Which::Due), progress)
 }
 
 /// Runs due jobs, unless another process runs some.
@@ -218,7 +224,7 @@ pub fn run_if_free(view: &mut View<'_>) -> Result<Vec<Ran>> {
     }
     let Some(_lock) = try_lock(view)? else { return Ok(Vec::new()) };
     let jobs: Vec<&Job> = JOBS.iter().collect();
-    run_all(view, &jobs, true)
+    run_all(view, &jobs, true, &mut |_| {})
 }
 
 /// Returns the status of every job.
@@ -306,10 +312,16 @@ fn shown(db: &Connection, job: &Job, caller: &Caller) -> Result<JobShown> {
 }
 
 /// Runs jobs while their lock is held.
-fn run_all(view: &mut View<'_>, jobs: &[&Job], only_due: bool) -> Result<Vec<Ran>> {
+fn run_all(
+    view: &mut View<'_>,
+    jobs: &[&Job],
+    only_due: bool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<Ran>> {
     let caller = view.caller();
     let mut all = Vec::new();
-    for job in jobs {
+    for (done, job) in jobs.iter().enumerate() {
+        progress(Progress { unit: Unit::Jobs, done, total: Some(jobs.len()) });
         let (last, _) = job.schedule.around(caller.now, &caller.zone);
         let Some(claim) = claim(view, job, last, only_due)? else { continue };
         *view.state() = Some(claim.clone());
@@ -428,7 +440,7 @@ fn reindex(view: &mut View<'_>) -> Result<Report> {
 /// Purges superseded entries. A repeated run has no effect.
 fn purge(view: &mut View<'_>) -> Result<Report> {
     let purged = i64::try_from(erase::purge(view)?).unwrap_or(i64::MAX);
-    Ok(Report::new(format!("{purged} superseded entries purged"), "purged", purged))
+    Ok(Report::new(format!("{purged} superseded memories purged"), "purged", purged))
 }
 
 /// Archives entries down to the size limit. A second run archives more only while they are over it.
@@ -447,7 +459,7 @@ fn prune(view: &mut View<'_>) -> Result<Report> {
             ids.iter().fold(audit::Row::new("archive"), audit::Row::id).append(tx, caller)?;
         }
         let archived = i64::try_from(ids.len()).unwrap_or(i64::MAX);
-        Ok(Report::new(format!("{archived} entries archived"), "archived", archived))
+        Ok(Report::new(format!("{archived} memories archived"), "archived", archived))
     })
 }
 

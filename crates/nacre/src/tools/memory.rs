@@ -60,21 +60,21 @@ pub struct Stored {
     pub number: i64,
     pub r#type: EntryType,
     pub behavioral: bool,
-    /// The entry that already has this content. No second one was created.
+    /// The memory that already has this content. No second one was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicate_of: Option<EntryId>,
-    /// A current entry with nearly the same content.
+    /// A current memory with nearly the same content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resembles: Option<EntryId>,
     /// Current statements that say otherwise about the same thing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
     pub contradicts: Vec<Contradiction>,
-    /// Whether the existing entry got the type, tags or privacy of this call.
+    /// Whether the existing memory got the type, tags or privacy of this call.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(skip)]
     pub amended: bool,
-    /// The entry that this one replaced.
+    /// The memory that this one replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded: Option<EntryId>,
     /// A remark for the caller.
@@ -428,7 +428,7 @@ impl Request for QueryRequest {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BriefRequest {
-    /// Include the session and time of each entry.
+    /// Include the session and time of each memory.
     #[serde(default)]
     pub include_provenance: bool,
 }
@@ -562,13 +562,13 @@ pub enum Got {
     File(FileShown),
 }
 
-/// An entry with its history: the entries it replaced or that replaced it, and its earlier texts.
+/// A memory with its history: the memories it replaced or that replaced it, and its earlier texts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EntryWithPast {
     #[serde(flatten)]
     #[expect(missing_docs)]
     pub entry: Entry,
-    /// The other entries of its chain of replacements, oldest first.
+    /// The other memories of its chain of replacements, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub chain: Vec<Link>,
@@ -582,7 +582,7 @@ pub struct EntryWithPast {
     pub imported: Option<import::Provenance>,
 }
 
-/// One entry of a chain.
+/// One memory of a chain.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Link {
@@ -657,7 +657,7 @@ impl Request for GetRequest {
     }
 }
 
-/// An entry that was changed. The schema has only the fields that identify it: the model knows the rest.
+/// A memory that was changed. The schema has only the fields that identify it: the model knows the rest.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Changed(#[schemars(with = "EntryIdentity")] pub Entry);
@@ -871,7 +871,7 @@ pub struct DeleteRequest {
     pub history: bool,
 }
 
-/// A deleted entry.
+/// A deleted memory.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Deleted {
     #[serde(flatten)]
@@ -965,7 +965,7 @@ impl Request for DeleteRequest {
     }
 }
 
-/// Announces deleted entries and removes them from the checkpoints. Returns the checkpoints that still have them, and why.
+/// Announces deleted memories and removes them from the checkpoints. Returns the checkpoints that still have them, and why.
 pub(super) fn forget_entries(call: &mut Call<'_>, erased: &mut [ErasedEntry]) -> Result<Vec<String>> {
     let gone = |one: &mut ErasedEntry| DeletedRecord {
         reference: one.entry.id.to_string(),
@@ -1012,12 +1012,12 @@ pub(super) fn check_tags(tool: &str, tags: &Tags) -> Result<()> {
     }
 }
 
-/// Returns the text of an entry that the session sees.
+/// Returns the text of a memory that the session sees.
 fn content(view: &View<'_>, named: &EntryRef) -> Result<String> {
     view.read(|db| entry::get(db, named)).map(|entry| entry.content)
 }
 
-/// Tells whether an entry that the session sees is behavioral.
+/// Tells whether a memory that the session sees is behavioral.
 pub(super) fn is_behavioral(view: &View<'_>, named: &EntryRef) -> bool {
     view.read(|db| entry::get(db, named)).is_ok_and(|entry| entry.behavioral)
 }

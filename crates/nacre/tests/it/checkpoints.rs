@@ -1,4 +1,4 @@
-//! Checkpoints: files and records kept, compared, put back (SPEC W7).
+//! Checkpoints: files and records kept, compared, put back.
 #![allow(clippy::disallowed_methods, reason = "a test writes what a person would")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Collections: corpora of documents in databases of their own (SPEC Q7, Q1, Q8).
+//! Collections: corpora of documents in databases of their own.
 #![expect(clippy::disallowed_methods, reason = "a test writes files as any editor does")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Compatibility APIs (SPEC I10): what they answer their clients, and that they reach nothing that our own tools
+//! Compatibility APIs: what they answer their clients, and that they reach nothing that our own tools
 //! would not give.
 #![expect(clippy::disallowed_methods, reason = "a test writes what a person would")]
 

@@ -1,4 +1,4 @@
-//! Documents: the Markdown files of a group's folder, found by what they say (SPEC W1, Q1, Q3, Q5).
+//! Documents: the Markdown files of a group's folder, found by what they say.
 #![expect(clippy::disallowed_methods, reason = "a test writes files as any editor does")]
 
 use std::fs;

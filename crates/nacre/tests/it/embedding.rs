@@ -1,4 +1,4 @@
-//! Vectors of a provider beside the built-in ones (SPEC Q6, Q8): made behind the writes, resumed, replaced.
+//! Vectors of a provider beside the built-in ones: made behind the writes, resumed, replaced.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

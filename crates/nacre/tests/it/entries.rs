@@ -1,11 +1,11 @@
-//! Entries (SPEC E), told through the tools.
+//! Entries, told through the tools.
 
 use serde_json::json;
 
 use crate::sealed::Place;
 
 #[test]
-fn e1_an_entry_has_its_type_its_flag_and_a_provenance_that_nobody_can_give() {
+fn an_entry_has_its_type_its_flag_and_a_provenance_that_nobody_can_give() {
     let mut place = Place::new();
     for (number, r#type, behavioral) in [
         (1, "preference", true),
@@ -35,7 +35,7 @@ fn e1_an_entry_has_its_type_its_flag_and_a_provenance_that_nobody_can_give() {
 }
 
 #[test]
-fn e1_tags_come_as_an_array_or_with_commas() {
+fn tags_come_as_an_array_or_with_commas() {
     let mut place = Place::new();
     for (given, kept) in [
         (json!(["a", "b c"]), json!(["a", "b c"])),
@@ -58,7 +58,7 @@ fn e1_tags_come_as_an_array_or_with_commas() {
 }
 
 #[test]
-fn e2_what_is_superseded_stays_for_review_and_out_of_everything_else() {
+fn what_is_superseded_stays_for_review_and_out_of_everything_else() {
     let mut place = Place::new();
     let old = place.store("The office is in Lisbon");
     let new =
@@ -107,7 +107,7 @@ fn e2_what_is_superseded_stays_for_review_and_out_of_everything_else() {
 }
 
 #[test]
-fn e2_the_same_words_may_come_back_after_they_were_superseded() {
+fn the_same_words_may_come_back_after_they_were_superseded() {
     let mut place = Place::new();
     let first = place.store("The door code is on the fridge");
     let second = place
@@ -126,7 +126,7 @@ fn e2_the_same_words_may_come_back_after_they_were_superseded() {
 }
 
 #[test]
-fn e3_search_by_words_type_and_all_tags() {
+fn search_by_words_type_and_all_tags() {
     let mut place = Place::new();
     place.call("memory_store", json!({ "content": "Luna is a dog", "tags": ["pet", "home"] }));
     place.call(
@@ -166,7 +166,7 @@ fn e3_search_by_words_type_and_all_tags() {
 }
 
 #[test]
-fn e3_a_filter_does_not_hide_what_stands_behind_the_first_candidates() {
+fn a_filter_does_not_hide_what_stands_behind_the_first_candidates() {
     let mut place = Place::with("balanced", &["limits.store=0"]);
     place.call("memory_store", json!({ "content": "common word here with more words around it so that it ranks last", "tags": ["rare"] }));
     for number in 0..300 {
@@ -176,7 +176,7 @@ fn e3_a_filter_does_not_hide_what_stands_behind_the_first_candidates() {
 }
 
 #[test]
-fn e3_a_word_that_most_entries_have_still_has_a_figure() {
+fn a_word_that_most_entries_have_still_has_a_figure() {
     let mut place = Place::new();
     place.store("The user likes tea");
     place.store("The user likes coffee");
@@ -186,7 +186,7 @@ fn e3_a_word_that_most_entries_have_still_has_a_figure() {
 }
 
 #[test]
-fn e4_a_deleted_entry_leaves_its_chain_whole() {
+fn a_deleted_entry_leaves_its_chain_whole() {
     let mut place = Place::new();
     place.store("one of a chain");
     place.call("memory_store", json!({ "content": "two of a chain", "supersedes": 1 }));
@@ -204,7 +204,7 @@ fn e4_a_deleted_entry_leaves_its_chain_whole() {
 }
 
 #[test]
-fn e5_judgement_moves_the_score_within_its_bound_and_confirms() {
+fn judgement_moves_the_score_within_its_bound_and_confirms() {
     let mut place = Place::new();
     place.store("Deploys happen on Tuesdays");
     let mut scores = Vec::new();
@@ -226,7 +226,7 @@ fn e5_judgement_moves_the_score_within_its_bound_and_confirms() {
 }
 
 #[test]
-fn e5_an_update_keeps_id_and_score_and_remembers_the_earlier_text() {
+fn an_update_keeps_id_and_score_and_remembers_the_earlier_text() {
     let mut place = Place::new();
     place.store("The wifi is called Harbour");
     place.call("memory_reinforce", json!({ "id": 1 }));
@@ -255,7 +255,7 @@ fn e5_an_update_keeps_id_and_score_and_remembers_the_earlier_text() {
 }
 
 #[test]
-fn e5_being_shown_is_noted_and_counts_for_nothing() {
+fn being_shown_is_noted_and_counts_for_nothing() {
     let mut place = Place::new();
     place.store("Shown but never used");
     place.later(3).call("memory_search", json!({ "query": "shown" }));
@@ -267,7 +267,7 @@ fn e5_being_shown_is_noted_and_counts_for_nothing() {
 }
 
 #[test]
-fn e6_rank_is_relevance_times_reinforcement_times_recency() {
+fn rank_is_relevance_times_reinforcement_times_recency() {
     let mut place = Place::new();
     place.store("alpha beta one");
     place.store("alpha beta two");
@@ -276,7 +276,7 @@ fn e6_rank_is_relevance_times_reinforcement_times_recency() {
     place.call("memory_demote", json!({ "id": 3 }));
     assert_eq!(place.found(json!({ "query": "alpha" })), [1, 2, 3]);
     place.later(100);
-    // The factors of E6 are parts of a sum: their logarithms.
+    // The factors of the rank are parts of a sum: their logarithms.
     let hits = place.call("memory_search", json!({ "query": "alpha", "explain": true })).data["hits"].clone();
     for (hit, score) in hits.as_array().unwrap().iter().zip([3.0, 0.0, -1.0]) {
         let parts = hit["explain"].as_array().unwrap();
@@ -291,7 +291,7 @@ fn e6_rank_is_relevance_times_reinforcement_times_recency() {
 }
 
 #[test]
-fn e8_what_was_superseded_long_ago_goes_when_the_group_opens() {
+fn what_was_superseded_long_ago_goes_when_the_group_opens() {
     let mut place = Place::new();
     place.store("old truth");
     place.later(200).call("memory_store", json!({ "content": "new truth", "supersedes": 1 }));
@@ -311,7 +311,7 @@ fn e8_what_was_superseded_long_ago_goes_when_the_group_opens() {
 }
 
 #[test]
-fn e9_a_database_over_its_size_archives_the_lowest_and_deletes_nothing() {
+fn a_database_over_its_size_archives_the_lowest_and_deletes_nothing() {
     let mut place = Place::with("balanced", &["entries.max_size_mb=0.000001", "entries.prune_percent=40"]);
     for content in ["alpha kept", "alpha demoted", "alpha old", "alpha new", "alpha reinforced"] {
         place.store(content);
@@ -340,7 +340,7 @@ fn e9_a_database_over_its_size_archives_the_lowest_and_deletes_nothing() {
 }
 
 #[test]
-fn e12_the_same_is_stored_once_and_the_similar_is_named() {
+fn the_same_is_stored_once_and_the_similar_is_named() {
     let mut place = Place::new();
     let first = place
         .call("memory_store", json!({ "content": "User prefers dark roast coffee in the morning" }))
@@ -367,7 +367,7 @@ fn e12_the_same_is_stored_once_and_the_similar_is_named() {
 }
 
 #[test]
-fn e12_superseding_with_what_is_known_files_the_old_one_under_it() {
+fn superseding_with_what_is_known_files_the_old_one_under_it() {
     let mut place = Place::new();
     place.store("The plant is watered on Mondays");
     place.store("The plant is watered on Fridays");
@@ -380,7 +380,7 @@ fn e12_superseding_with_what_is_known_files_the_old_one_under_it() {
 }
 
 #[test]
-fn e13_our_own_text_is_not_learned_again() {
+fn our_own_text_is_not_learned_again() {
     let mut place = Place::new();
     place.store("Luna is a dog");
     let brief = place.call("memory_brief", json!({})).text;
@@ -398,7 +398,7 @@ fn e13_our_own_text_is_not_learned_again() {
 
 /// A store was acknowledged and had lost what followed an opening mark, or a line in the form of a listing.
 #[test]
-fn e13_a_store_lost_the_words_around_our_own() {
+fn a_store_lost_the_words_around_our_own() {
     let mut place = Place::new();
     place.store("Luna is a dog");
     let brief = place.call("memory_brief", json!({})).text;

@@ -1,4 +1,4 @@
-//! Files of the workspace, read and written within it (SPEC W5, W9, W10).
+//! Files of the workspace, read and written within it.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -25,7 +25,7 @@ fn get(place: &mut Place, arguments: Value) -> Value {
 }
 
 #[test]
-fn w9_a_file_or_some_lines_of_it() {
+fn a_file_or_some_lines_of_it() {
     let mut place = Place::new();
     put(&place, "memory/topics/work.md", "one\ntwo\r\nthree");
     let path = "memory/topics/work.md";
@@ -57,7 +57,7 @@ fn w9_a_file_or_some_lines_of_it() {
 }
 
 #[test]
-fn w9_much_is_cut_with_a_mark_and_secrets_are_masked_in_any_range() {
+fn much_is_cut_with_a_mark_and_secrets_are_masked_in_any_range() {
     let mut place = Place::new();
     put(&place, "long.md", format!("{}\n", "x".repeat(99)).repeat(300));
     let shown = get(&mut place, json!({ "path": "long.md" }));
@@ -87,7 +87,7 @@ fn wide(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn w3_a_private_file_in_utf_16_was_shown_to_shared_sessions() {
+fn a_private_file_in_utf_16_was_shown_to_shared_sessions() {
     let mut place = Place::new();
     put(&place, "diary.md", wide("---\nprivate: true\n---\nthe secret diary\n"));
     // Without its mark, nobody can tell what it says of itself.
@@ -109,7 +109,7 @@ fn w3_a_private_file_in_utf_16_was_shown_to_shared_sessions() {
 }
 
 #[test]
-fn w9_a_huge_file_was_cut_without_a_word() {
+fn a_huge_file_was_cut_without_a_word() {
     let mut place = Place::new();
     put(&place, "large.md", format!("{}\n", "x".repeat(99)).repeat(50_000));
     assert_eq!(
@@ -121,7 +121,7 @@ fn w9_a_huge_file_was_cut_without_a_word() {
 }
 
 #[test]
-fn w3_what_is_private_is_not_there_for_shared_sessions() {
+fn what_is_private_is_not_there_for_shared_sessions() {
     let mut place = Place::new();
     put(&place, "MEMORY.md", "the secret plan\n");
     put(&place, "notes/diary.md", "---\nprivate: true\n---\nthe secret diary\n");
@@ -164,7 +164,7 @@ fn w3_what_is_private_is_not_there_for_shared_sessions() {
 }
 
 #[test]
-fn w10_who_reads_of_the_infrastructure_is_marked() {
+fn who_reads_of_the_infrastructure_is_marked() {
     let mut place = Place::new();
     let told = Arc::new(Mutex::new(Vec::new()));
     let heard = told.clone();
@@ -207,7 +207,7 @@ fn w10_who_reads_of_the_infrastructure_is_marked() {
 }
 
 #[test]
-fn w5_a_write_to_the_log_is_done_and_others_wait() {
+fn a_write_to_the_log_is_done_and_others_wait() {
     let mut place = Place::new();
     let answer = place.call(
         "memory_write",

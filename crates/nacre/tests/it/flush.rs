@@ -1,4 +1,4 @@
-//! The flush before a compaction (SPEC S4): the agent is asked once a cycle to store what lasts. One test for each
+//! The flush before a compaction: the agent is asked once a cycle to store what lasts. One test for each
 //! defect that other programs had.
 
 use nacre::session::{Count, check_flush};

@@ -1,4 +1,4 @@
-//! The knowledge graph: facts, relations and names (SPEC G1, G2).
+//! The knowledge graph: facts, relations and names.
 
 use nacre::{Caller, Time};
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ fn day(text: &str) -> Time {
 }
 
 #[test]
-fn g1_a_new_value_ends_the_one_before_which_stays_as_history() {
+fn a_new_value_ends_the_one_before_which_stays_as_history() {
     let mut place = Place::of_person();
     place.set("Keystone", "port", "3000");
     let set = place.later(10).set("keystone", "Port", "4100");
@@ -218,7 +218,7 @@ fn people_and_decisions_are_born_permanent() {
 }
 
 #[test]
-fn g2_relations_are_found_from_either_end_end_and_go() {
+fn relations_are_found_from_either_end_end_and_go() {
     let mut place = Place::of_person();
     place.relate("Petra", "owns", "Heron");
     place.relate("Heron", "runs_on", "nas-01");
@@ -253,7 +253,7 @@ fn g2_relations_are_found_from_either_end_end_and_go() {
 }
 
 #[test]
-fn g2_two_hops_over_a_relation_and_over_a_value() {
+fn two_hops_over_a_relation_and_over_a_value() {
     let mut place = Place::of_person();
     place.set("Ida Holm", "name", "Ida Holm");
     place.relate("Anna Berg", "sister_of", "Ben Okafor");
@@ -269,7 +269,7 @@ fn g2_two_hops_over_a_relation_and_over_a_value() {
 }
 
 #[test]
-fn g2_one_name_means_one_entity_in_any_spelling() {
+fn one_name_means_one_entity_in_any_spelling() {
     let mut place = Place::of_person();
     place.set("Márta O'Neil", "phone", "555 0101");
     place.set("Heron", "port", "3000");
@@ -328,7 +328,7 @@ fn seen(place: &mut Place) -> Vec<String> {
 }
 
 #[test]
-fn g2_a_merge_can_be_undone_and_leaves_nothing_behind() {
+fn a_merge_can_be_undone_and_leaves_nothing_behind() {
     let mut place = Place::of_person();
     place.set("Keystone", "port", "3000");
     place.set("Keystone", "stack", "Rust");

@@ -1,4 +1,4 @@
-//! What documents say for the graph, seeds and exports (SPEC G7, G8).
+//! What documents say for the graph, seeds and exports.
 
 use std::time::{Duration, SystemTime};
 
@@ -39,7 +39,7 @@ impl Place {
 const NONE: [&str; 0] = [];
 
 #[test]
-fn g7_documents_are_followed() {
+fn documents_are_followed() {
     let mut place = Place::of_person();
     place.put("keystone.md", "# Keystone\n\n- port: 3000\n- region: eu-west\n\nAnna Berg owns Keystone.\n");
     assert_eq!(place.facts(), ["Keystone.port = 3000", "Keystone.region = eu-west"]);
@@ -269,7 +269,7 @@ fn seeded() -> Place {
 }
 
 #[test]
-fn g8_a_seed_that_cannot_be_read_changes_nothing() {
+fn a_seed_that_cannot_be_read_changes_nothing() {
     let mut place = seeded();
     let before = place.facts();
     for text in ["[[fact]\n", "[[fact]]\nentity = 3\n", "[[fakt]]\n", "{\"fact\": [{}]}", "{", "\u{0}"] {
@@ -324,7 +324,7 @@ fn is_well_formed(xml: &str) -> bool {
 }
 
 #[test]
-fn g8_pictures_are_what_other_programs_read() {
+fn pictures_are_what_other_programs_read() {
     let mut place = seeded();
     place.set("Heron", "motto", "say \"hi\"");
     place.set("Heron", "path", "C:\\");

@@ -1,4 +1,4 @@
-//! Questions to the graph: whom they name, what they ask, and what comes first (SPEC G3, G4, G5, G6). What went
+//! Questions to the graph: whom they name, what they ask, and what comes first. What went
 //! wrong in the design's first code has a test here by its name.
 
 use nacre::{Caller, Time};
@@ -38,7 +38,7 @@ fn check(place: &mut Place, cases: &[(&str, &[&str])]) {
 }
 
 #[test]
-fn g3_four_phases_have_their_scores() {
+fn four_phases_have_their_scores() {
     let mut place = known();
     let mut score = |query: &str, text: &str| {
         let answer = place.told(query);
@@ -60,7 +60,7 @@ fn g3_four_phases_have_their_scores() {
 }
 
 #[test]
-fn g3_names_are_found_however_they_are_written() {
+fn names_are_found_however_they_are_written() {
     let phone: &[&str] = &["Anna Berg: phone = 555 0101"];
     let mut place = known();
     for query in [
@@ -225,7 +225,7 @@ fn whos_asks_for_somebody_else_and_not_for_me() {
 }
 
 #[test]
-fn g4_activation_outranks_no_exact_match() {
+fn activation_outranks_no_exact_match() {
     let mut place = known();
     for minute in 0..20 {
         place.caller.now = noon().plus_days(minute);
@@ -239,7 +239,7 @@ fn g4_activation_outranks_no_exact_match() {
 }
 
 #[test]
-fn g5_what_is_recalled_is_activated_once_a_question() {
+fn what_is_recalled_is_activated_once_a_question() {
     let mut place = known();
     let activation = |place: &mut Place| {
         place.view().settle().unwrap();
@@ -273,7 +273,7 @@ fn g5_what_is_recalled_is_activated_once_a_question() {
 }
 
 #[test]
-fn g5_what_is_often_recalled_together_comes_along() {
+fn what_is_often_recalled_together_comes_along() {
     let mut place = Place::of_person();
     place.caller = Caller::agent("together".parse().unwrap(), noon());
     place.set("Keystone", "port", "3000");
@@ -300,7 +300,7 @@ fn g5_what_is_often_recalled_together_comes_along() {
 }
 
 #[test]
-fn g5_at_most_four_come_along_and_none_that_holds_no_longer_takes_a_place() {
+fn at_most_four_come_along_and_none_that_holds_no_longer_takes_a_place() {
     let mut place = Place::of_person();
     for number in 0..7 {
         place.set(&format!("Host{number}"), "port", &format!("300{number}"));
@@ -322,7 +322,7 @@ fn g5_at_most_four_come_along_and_none_that_holds_no_longer_takes_a_place() {
 }
 
 #[test]
-fn g6_what_is_not_permanent_fades_a_day_at_a_time() {
+fn what_is_not_permanent_fades_a_day_at_a_time() {
     let mut place = Place::of_person();
     place.set("Keystone", "port", "3000");
     place

@@ -1,4 +1,4 @@
-//! The graph among what a search finds, and links between entries (SPEC Q2, E10).
+//! The graph among what a search finds, and links between entries.
 
 use nacre::Caller;
 use serde_json::{Value, json};
@@ -197,7 +197,7 @@ fn searches_of_agents_activate_and_those_of_people_do_not() {
 }
 
 #[test]
-fn e10_entries_that_came_together_bring_each_other() {
+fn entries_that_came_together_bring_each_other() {
     let mut place = agent(&[]);
     let tulips = place.store("The walrus eats clams at noon");
     let second = place.store("A walrus keeper wears yellow boots");

@@ -1,4 +1,4 @@
-//! Items (SPEC K1): what is taken out of a project's files, followed as they change, found again.
+//! Items: what is taken out of a project's files, followed as they change, found again.
 
 use std::fs;
 use std::path::Path;
@@ -337,7 +337,7 @@ fn a_project_is_one_folder() {
 }
 
 #[test]
-fn an_export_has_items_in_the_form_of_the_seed() {
+fn an_export_has_items_in_the_form_of_brain() {
     let (mut place, folder) = (place(), tempfile::tempdir().unwrap());
     project(&folder.path().join("p"));
     extract(&mut place, &folder.path().join("p"));
@@ -347,8 +347,9 @@ fn an_export_has_items_in_the_form_of_the_seed() {
     let first = items[2].as_object().unwrap();
     let mut keys: Vec<&str> = first.keys().map(String::as_str).collect();
     keys.sort_unstable();
-    let seed = ["confidence", "content", "extractedAt", "id", "lineNumber", "sourceFile", "title", "type"];
-    assert_eq!(keys, seed);
+    let expected =
+        ["confidence", "content", "extractedAt", "id", "lineNumber", "sourceFile", "title", "type"];
+    assert_eq!(keys, expected);
     assert!(first["id"].as_str().unwrap().starts_with("item_"));
     assert_eq!((&first["type"], &first["lineNumber"]), (&json!("decision"), &json!(5)));
 }

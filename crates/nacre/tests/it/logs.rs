@@ -1,4 +1,4 @@
-//! Daily logs: added to, never overwritten, and moved to the archive in time (SPEC W4).
+//! Daily logs: added to, never overwritten, and moved to the archive in time.
 #![expect(clippy::disallowed_methods, reason = "a test writes files as any editor does")]
 
 use std::fs;
@@ -159,7 +159,7 @@ fn the_folder_that_has_logs_is_used() {
     assert_eq!(log(&mut place, &draft("x")).unwrap().path, "memory/daily/2026-01-15.md");
 }
 
-/// W4: below 0.4 seven days, below 0.8 thirty, what is more or has no tag for ever; strictly older than that.
+/// Below 0.4 seven days, below 0.8 thirty, what is more or has no tag for ever; strictly older than that.
 #[test]
 fn lines_stay_as_long_as_they_are_worth() {
     let log = "# A day\n\n- [a|i=0.39] low\n- [b|i=0.4] mid\n- [c|i=0.79] mid\n- [d|i=0.8] high\n- none\n";

@@ -7,75 +7,75 @@ mod sealed;
 mod layers;
 // Its SQL: portable, and fit for the schema.
 mod statements;
-// What entries do: store, supersede, find, judge, correct, delete (SPEC E).
+// What entries do: store, supersede, find, judge, correct, delete.
 mod entries;
-// Same means same: when two memories are one (SPEC E12).
+// Same means same: when two memories are one.
 mod duplicates;
 // One truth: what was current comes back, nothing empties itself, the past says that it is.
 mod one_truth;
-// Documents: found by what they say, followed as they change (SPEC W1, Q1, Q3, Q5).
+// Documents: found by what they say, followed as they change.
 mod documents;
-// Files of the workspace, read and written within it (SPEC W5, W9, W10).
+// Files of the workspace, read and written within it.
 mod files;
-// Writes that wait for a person (SPEC W5).
+// Writes that wait for a person.
 mod proposals;
-// Daily logs: added to, and moved to the archive in time (SPEC W4).
+// Daily logs: added to, and moved to the archive in time.
 mod logs;
-// The care for MEMORY.md, and what is proposed upward (SPEC W6).
+// The care for MEMORY.md, and what is proposed upward.
 mod upward;
-// Checkpoints: files and records kept, compared, put back (SPEC W7).
+// Checkpoints: files and records kept, compared, put back.
 mod checkpoints;
-// Collections: corpora in databases of their own (SPEC Q7).
+// Collections: corpora in databases of their own.
 mod collections;
-// Conversations of other programs, brought in, found and shown (SPEC S7).
+// Conversations of other programs, brought in, found and shown.
 mod sessions;
-// Memories of other programs, brought in (SPEC I5).
+// Memories of other programs, brought in.
 mod imports;
-// Transcripts of our own: appended, read as a model should see them, compacted, ended, packed (SPEC S1 to S6).
+// Transcripts of our own: appended, read as a model should see them, compacted, ended, packed.
 mod transcripts;
-// The flush before a compaction, one test for each defect that others had (SPEC S4).
+// The flush before a compaction, one test for each defect that others had.
 mod flush;
-// The order of what is found, and what comes beside it (SPEC Q2, Q4).
+// The order of what is found, and what comes beside it.
 mod ranking;
-// Vectors of a provider beside the built-in ones (SPEC Q6).
+// Vectors of a provider beside the built-in ones.
 mod embedding;
-// Built-in vectors of an older model, made anew step by step (SPEC Q6).
+// Built-in vectors of an older model, made anew step by step.
 mod renewal;
-// Models behind a URL, and everything a server may answer (SPEC Q6).
+// Models behind a URL, and everything a server may answer.
 mod providers;
-// The summary at the start of a session (SPEC B).
+// The summary at the start of a session.
 mod brief;
-// The workspace's templates, what a session starts with, files as resources (SPEC W1, W2, W3).
+// The workspace's templates, what a session starts with, files as resources.
 mod boot;
-// Each turn: what is put before a message, what is learned from the answer (SPEC T, W8).
+// Each turn: what is put before a message, what is learned from the answer.
 mod turn;
-// Roles: what each may do, other groups, and what skills are handed over (SPEC A1).
+// Roles: what each may do, other groups, and what skills are handed over.
 mod roles;
-// What is private, planted everywhere and looked for by a shared session in every way (SPEC W3).
+// What is private, planted everywhere and looked for by a shared session in every way.
 mod canary;
-// What every call passes: schema, roles, limits, redaction, audit, events (SPEC A).
+// What every call passes: schema, roles, limits, redaction, audit, events.
 mod pipeline;
-// The knowledge graph: facts, relations and names (SPEC G1, G2).
+// The knowledge graph: facts, relations and names.
 mod graph;
-// Questions to it: whom they name, what they ask, and what comes first (SPEC G3, G4, G5, G6).
+// Questions to it: whom they name, what they ask, and what comes first.
 mod graph_recall;
-// What documents say of it, seeds, exports (SPEC G7, G8).
+// Facts read from documents, seed files, exports.
 mod graph_read;
-// The graph among what a search finds (SPEC Q2, E10).
+// The graph among what a search finds.
 mod graph_search;
 // Bad input to it, and what must hold for any.
 mod graph_hostile;
-// Compatibility APIs for programs made for another memory (SPEC I10).
+// Compatibility APIs for programs made for another memory.
 mod compat;
-// Items: knowledge taken out of a project's files (SPEC K1).
+// Items: knowledge taken out of a project's files.
 mod items;
-// Tasks: what is to be done, and what waits for what (SPEC K2).
+// Tasks: what is to be done, and what waits for what.
 mod tasks;
-// Maintenance: jobs when they are due (SPEC I6).
+// Maintenance: jobs when they are due.
 mod maintain;
-// Settings, their layers and their suggestions (SPEC I7).
+// Settings, their layers and their suggestions.
 mod settings;
-// Profiles: what designs disagree about, and the page of it (SPEC I7).
+// Profiles: what designs disagree about, and the page of it.
 mod profiles;
 // What must hold for any input.
 mod properties;
@@ -83,14 +83,14 @@ mod properties;
 mod released;
 // The documents and the contract of the tools.
 mod docs;
-// What each seed says, paragraph by paragraph, under its profile (`cargo test --workspace seed_`).
-mod seed_000;
-mod seed_001;
-mod seed_002;
-mod seed_003;
-mod seed_004;
-// The seeds together.
-mod seeds;
+// The published designs, paragraph by paragraph, each under its profile (`cargo test --workspace design_`).
+mod design_brain;
+mod design_carapace;
+mod design_gated;
+mod design_koshi;
+mod design_nanoclaw;
+// The default profile between the designs.
+mod designs;
 
 /// A file that is not listed above would never run.
 #[test]

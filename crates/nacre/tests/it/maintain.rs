@@ -1,4 +1,4 @@
-//! Maintenance (SPEC I6): jobs when they are due, once each, whoever looks.
+//! Maintenance: jobs when they are due, once each, whoever looks.
 
 use nacre::maintain::{JOBS, Ran, Which};
 use nacre::{Caller, Group, Time, Zone};

@@ -1,4 +1,4 @@
-//! What every call passes (SPEC A).
+//! What every call passes.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::sealed::Place;
 
 #[test]
-fn a2_arguments_are_checked_against_what_is_published() {
+fn arguments_are_checked_against_what_is_published() {
     let mut place = Place::new();
     for (tool, arguments, says) in [
         ("memory_store", json!({}), "`content` of `memory_store` is missing"),
@@ -56,7 +56,7 @@ fn a2_arguments_are_checked_against_what_is_published() {
         (
             "memory_get",
             json!({ "id": "seven" }),
-            "`arguments` of `memory_get` can't be read: `seven` is neither an entry id (`mem-…`) nor an entry number",
+            "`arguments` of `memory_get` can't be read: `seven` is neither a memory id (`mem-…`) nor a memory number",
         ),
         ("memory_stor", json!({}), "there is no tool `memory_stor`"),
     ] {
@@ -76,7 +76,7 @@ fn a2_arguments_are_checked_against_what_is_published() {
 }
 
 #[test]
-fn a1_a_skill_touches_nothing() {
+fn a_skill_touches_nothing() {
     let mut place = Place::new();
     place.caller.role = Role::Skill;
     for tool in TOOLS.iter().chain(&COMPAT_TOOLS) {
@@ -111,7 +111,7 @@ fn a_profile_offers_agents_its_tools_and_a_person_all() {
 }
 
 #[test]
-fn e7_limits_are_counted_per_session_in_the_database() {
+fn limits_are_counted_per_session_in_the_database() {
     let mut place = Place::with(
         "balanced",
         &["limits.store=3", "limits.supersede=1", "limits.delete=1", "limits.untrusted.store=1"],
@@ -143,7 +143,7 @@ fn e7_limits_are_counted_per_session_in_the_database() {
 }
 
 #[test]
-fn a3_the_log_has_every_write_and_refusal_and_no_content() {
+fn the_log_has_every_write_and_refusal_and_no_content() {
     let mut place = Place::with("balanced", &["limits.store=1"]);
     place.store("secret-sounding words nobody else uses");
     place.call("memory_search", json!({ "query": "words" }));
@@ -168,7 +168,7 @@ fn a3_the_log_has_every_write_and_refusal_and_no_content() {
 }
 
 #[test]
-fn a3_any_change_or_gap_in_the_log_is_found() {
+fn any_change_or_gap_in_the_log_is_found() {
     for (harm, says) in [
         ("UPDATE audit SET action = 'memory_get' WHERE seq = 2", "row 2 was changed"),
         ("UPDATE audit SET at = at + 1 WHERE seq = 3", "row 3 was changed"),
@@ -195,7 +195,7 @@ fn a3_any_change_or_gap_in_the_log_is_found() {
 }
 
 #[test]
-fn a4_credentials_leave_through_no_answer_and_can_not_be_searched() {
+fn credentials_leave_through_no_answer_and_can_not_be_searched() {
     let mut place = Place::new();
     let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
     let stored = place.call(
@@ -222,7 +222,7 @@ fn a4_credentials_leave_through_no_answer_and_can_not_be_searched() {
 }
 
 #[test]
-fn a5_events_follow_the_call_and_carry_the_payload_of_the_seed() {
+fn events_follow_the_call_and_carry_the_payload_of_brain() {
     let mut place = Place::new();
     let heard = Arc::new(Mutex::new(Vec::new()));
     let ears = heard.clone();
@@ -260,7 +260,7 @@ fn a5_events_follow_the_call_and_carry_the_payload_of_the_seed() {
 }
 
 #[test]
-fn a5_the_telemetry_file_is_turned_over() {
+fn the_telemetry_file_is_turned_over() {
     let mut place = Place::with("balanced", &["telemetry.max_mb=0"]);
     for number in 0..5 {
         place.store(&format!("entry {number}"));

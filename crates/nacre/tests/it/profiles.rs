@@ -1,4 +1,4 @@
-//! Profiles (SPEC I7): what designs disagree about, and the page that is made from it.
+//! Profiles: what designs disagree about, and the page that is made from it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,7 +6,8 @@ use std::path::Path;
 
 use nacre::settings::{self, DISPUTES};
 
-/// What seed 002 calls its settings, which of ours each is, and its default there. Without one of ours, it is where it is.
+/// Brain's names of its settings, our setting for each, and its default there. A row without a setting says where the
+/// value comes from instead.
 const MEMORY_CONFIG: [(&str, &str, &str, &str); 11] = [
     ("memoryPath", "", "MEMORY.md", "of the group's folder; `boot.main` names it"),
     ("maxMemorySize", "memory_file.max_chars", "50000", "characters; above it, the writer is asked to prune"),
@@ -56,7 +57,7 @@ fn every_dispute_is_told_and_no_profile_decides_anything_else() {
 }
 
 #[test]
-fn the_settings_of_seed_002_are_there_with_its_defaults() {
+fn the_settings_of_brain_exist_with_its_defaults() {
     let brain = values("brain");
     for (name, key, default, _) in MEMORY_CONFIG.iter().filter(|(_, key, ..)| !key.is_empty()) {
         assert_eq!(brain.get(*key).map(String::as_str), Some(*default), "{name} is {key}");
@@ -103,7 +104,7 @@ fn disputes() -> String {
 }
 
 fn memory_config() -> String {
-    let mut text = "| seed 002 | setting | under `brain` | |\n| --- | --- | --- | --- |\n".to_owned();
+    let mut text = "| Brain | setting | under `brain` | |\n| --- | --- | --- | --- |\n".to_owned();
     for (name, key, default, note) in MEMORY_CONFIG {
         let key = if key.is_empty() { "always".into() } else { format!("`{key}`") };
         let _ = writeln!(text, "| `{name}` | {key} | {} | {note} |", cell(default));
@@ -118,7 +119,7 @@ fn the_page_of_the_profiles_is_what_they_are() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/profiles.md");
     let then = std::fs::read_to_string(&file).unwrap();
     let mut now = then.clone();
-    for (name, made) in [("disputes", disputes()), ("seed 002", memory_config())] {
+    for (name, made) in [("disputes", disputes()), ("Brain", memory_config())] {
         let (open, close) = (format!("<!-- {name}: made -->\n"), format!("<!-- {name}: end -->\n"));
         let from = now.find(&open).expect("the page has its marks") + open.len();
         let to = now.find(&close).expect("the page has its marks");

@@ -1,4 +1,4 @@
-//! Writes that wait for a person (SPEC W5).
+//! Writes that wait for a person.
 
 use nacre::proposal::{self, Proposal, State};
 use nacre::{Actor, Caller, Error, Role, Visibility};
@@ -365,7 +365,7 @@ fn a_shared_session_learns_nothing_of_what_waits_in_private() {
     assert_eq!(place.call("memory_store", call).data["proposal"], 2);
 }
 
-/// A5: what is proposed, applied and taken back says by how much.
+/// Events of a proposal, its approval and its reversal say how much changed.
 #[test]
 fn events_of_proposals_say_by_how_much() {
     let mut place = Place::new();
@@ -389,7 +389,7 @@ fn events_of_proposals_say_by_how_much() {
 }
 
 #[test]
-fn e4_a_deleted_entry_was_still_in_what_had_been_proposed() {
+fn a_deleted_entry_was_still_in_what_had_been_proposed() {
     let mut place =
         Place::with("gated", &["tools.offer=[\"memory_store\", \"memory_update\", \"memory_delete\"]"]);
     let propose = |place: &mut Place, tool: &str, arguments: Value| {

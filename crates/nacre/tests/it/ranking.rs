@@ -1,4 +1,4 @@
-//! The order of hits, and what comes beside them (SPEC Q2, Q4).
+//! The order of hits, and what comes beside them.
 #![expect(clippy::disallowed_methods, reason = "a test writes files as any editor does")]
 
 use serde_json::{Value, json};
@@ -156,7 +156,7 @@ fn a_change_of_language_makes_the_index_anew() {
     assert!(error.to_string().contains("german"), "{error}");
 }
 
-/// Q2: the sum that other systems have. What else counts is a factor of it.
+/// The sum that other systems have. What else counts is a factor of it.
 #[test]
 fn weighted_is_a_plain_sum_times_age_and_judgement() {
     let found = |more: &[&str], query: &str| -> Value {

@@ -1,4 +1,4 @@
-//! Roles: what each may do, other groups, and what skills are handed over (SPEC A1).
+//! Roles: what each may do, other groups, and what skills are handed over.
 
 use nacre::{Access, Caller, Role, TOOLS, Visibility, call, call_across, turn};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Conversations of other programs, brought in and found (SPEC S7, Q1).
+//! Conversations of other programs, brought in and found.
 
 use serde_json::{Value, json};
 
@@ -146,9 +146,9 @@ fn sessions_are_listed_newest_first_and_shown_in_order() {
     assert_eq!(
         list,
         json!({ "total": 2, "sessions": [
-            { "id": "friday", "messages": 2, "format": "jsonl",
+            { "id": "friday", "title": "How is the little dog of your sister?", "messages": 2, "format": "jsonl",
               "started_at": "2026-01-09T18:00:00.000Z", "ended_at": "2026-01-09T18:01:00.000Z" },
-            { "id": "monday", "messages": 3, "format": "jsonl",
+            { "id": "monday", "title": "What did you do at the weekend?", "messages": 3, "format": "jsonl",
               "started_at": "2026-01-05T09:00:00.000Z", "ended_at": "2026-01-05T09:02:00.000Z" },
         ] })
     );

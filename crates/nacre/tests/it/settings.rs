@@ -1,4 +1,4 @@
-//! Settings (SPEC I7).
+//! Settings.
 
 use nacre::Settings;
 use nacre::settings::{self, Layer};
@@ -36,27 +36,31 @@ fn wrong_settings_are_refused_with_a_way_out() {
     for (text, says, hint) in [
         (
             "[brief]\nmax_entrys = 3",
-            "unknown setting `brief.max_entrys` in nacre.toml",
+            "unknown setting `brief.max_entrys` in nacre.toml line 2",
             "did you mean `brief.max_entries`?",
         ),
-        ("[breif]\nmax_entries = 3", "unknown setting `breif` in nacre.toml", "did you mean"),
-        ("colour = 1", "unknown setting `colour` in nacre.toml", "`nacre settings` lists every key"),
+        ("[breif]\nmax_entries = 3", "unknown setting `breif` in nacre.toml line 1", "did you mean"),
+        (
+            "colour = 1",
+            "unknown setting `colour` in nacre.toml line 1",
+            "`nacre config list --all` lists every key",
+        ),
         (
             "[brief]\nmax_entries = \"many\"",
-            "setting `brief.max_entries` in nacre.toml is string where integer is needed",
-            "nacre settings --defaults",
+            "setting `brief.max_entries` in nacre.toml line 2 must be a whole number such as 50, not \"many\"",
+            "nacre config --defaults",
         ),
         (
             "[brief]\nmax_entries = -1",
-            "setting `brief.max_entries` in the settings can't be -1",
-            "nacre settings --defaults",
+            "setting `brief.max_entries` in nacre.toml line 2 can't be -1",
+            "nacre config --defaults",
         ),
         (
             "[brief]\ninject = \"always\"",
-            "setting `brief.inject` in the settings can't be \"always\"",
-            "nacre settings --defaults",
+            "setting `brief.inject` in nacre.toml line 2 can't be \"always\"",
+            "nacre config --defaults",
         ),
-        ("[search]\nlimit = 0", "setting `search.limit` in the settings is not between 1 and 100", ""),
+        ("[search]\nlimit = 0", "setting `search.limit` in nacre.toml line 2 is not between 1 and 100", ""),
         (
             "[tools]\noffer = [\"memory_stor\"]",
             "names `memory_stor`, which is not a tool (did you mean `memory_store`?)",
@@ -70,7 +74,7 @@ fn wrong_settings_are_refused_with_a_way_out() {
         ("[brief\n", "nacre.toml is not valid TOML: line 1", ""),
         (
             "[plugins.weather]\ncomand = [\"x\"]",
-            "unknown setting `plugins.weather.comand` in nacre.toml",
+            "unknown setting `plugins.weather.comand` in nacre.toml line 2",
             "did you mean `plugins.weather.command`?",
         ),
         (
@@ -80,12 +84,12 @@ fn wrong_settings_are_refused_with_a_way_out() {
         ),
         (
             "[plugins]\nweather = 3",
-            "setting `plugins.weather` in nacre.toml is integer where table is needed",
+            "setting `plugins.weather` in nacre.toml line 2 must be a section, not 3",
             "",
         ),
         (
             "[plugins.weather]\ncommand = [\"x\"]\nhooks = [\"turns\"]",
-            "setting `plugins.weather.hooks` in the settings can't be [\"turns\"]",
+            "setting `plugins.weather.hooks` in nacre.toml line 3 can't be [\"turns\"]",
             "",
         ),
         (
@@ -95,7 +99,7 @@ fn wrong_settings_are_refused_with_a_way_out() {
         ),
         (
             "[plugins.a]\ncommand = [\"x\"]\ntime_limit_ms = 0",
-            "setting `plugins.a.time_limit_ms` in the settings is not between 1 and 60000",
+            "setting `plugins.a.time_limit_ms` in nacre.toml line 3 is not between 1 and 60000",
             "",
         ),
     ] {
@@ -152,7 +156,6 @@ fn the_commented_file_changes_nothing_and_every_line_of_it_counts() {
     );
 }
 
-/// B5.
 #[test]
 fn at_most_one_plugin_makes_the_brief() {
     let plugin = |name: &str, rest: &str| {

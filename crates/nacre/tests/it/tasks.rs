@@ -1,4 +1,4 @@
-//! Tasks (SPEC K2): what is to be done, in what order, what waits for what, and how each came to stand as it does.
+//! Tasks: what is to be done, in what order, what waits for what, and how each came to stand as it does.
 
 use std::fs;
 
@@ -174,8 +174,8 @@ fn bad_tasks_are_refused_with_what_is_wrong() {
     assert_eq!(place.refused("task_add", json!({ "description": "x" })), "role_denied");
 }
 
-/// The example of seed 002, word for word.
-const SEED: &str = r#"{
+/// The example of Brain's design, word for word.
+const EXAMPLE: &str = r#"{
   "tasks": [
     {
       "id": "TASK-001",
@@ -208,11 +208,11 @@ fn exported(place: &mut Place, file: &str) -> String {
 #[test]
 fn tasks_json_goes_round() {
     let mut first = place();
-    assert_eq!(import(&mut first, SEED).unwrap().added, 1);
-    let of_seed: Value = serde_json::from_str(SEED).unwrap();
-    assert_eq!(serde_json::from_str::<Value>(&exported(&mut first, "tasks.json")).unwrap(), of_seed);
+    assert_eq!(import(&mut first, EXAMPLE).unwrap().added, 1);
+    let expected: Value = serde_json::from_str(EXAMPLE).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&exported(&mut first, "tasks.json")).unwrap(), expected);
     assert_eq!(
-        import(&mut first, SEED).unwrap(),
+        import(&mut first, EXAMPLE).unwrap(),
         nacre::project::TaskImportReport { present: 1, ..Default::default() }
     );
     add(&mut first, json!({ "description": "Write it up", "blocked_by": ["1"], "milestone": "M2" }));
@@ -295,8 +295,8 @@ fn a_bad_tasks_json_changes_nothing_and_says_why() {
 #[test]
 fn an_import_with_the_last_number_left_room_for_no_other_task() {
     let mut place = place();
-    let forged = SEED.replace("TASK-001", &format!("TASK-{}", i64::MAX));
-    assert_ne!(forged, SEED);
+    let forged = EXAMPLE.replace("TASK-001", &format!("TASK-{}", i64::MAX));
+    assert_ne!(forged, EXAMPLE);
     assert_eq!(import(&mut place, &forged).unwrap_err().code(), "bad_tasks");
     assert_eq!(add(&mut place, json!({ "description": "still possible" })), "TASK-001");
 }

@@ -1,4 +1,4 @@
-//! Transcripts of our own: appended, read as a model should see them, compacted, ended, packed (SPEC S1 to S6).
+//! Transcripts of our own: appended, read as a model should see them, compacted, ended, packed.
 
 #![expect(clippy::disallowed_methods, reason = "a test writes its own files")]
 
@@ -79,7 +79,7 @@ fn found(place: &mut Place, query: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_transcript_has_the_lines_of_the_seed() {
+fn a_transcript_has_the_lines_of_brain() {
     let mut place = place(&[]);
     let messages = json!([
         { "role": "user", "content": "Hello" },

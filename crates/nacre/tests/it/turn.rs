@@ -1,4 +1,4 @@
-//! Each turn: what is put before a message and what is learned from the answer (SPEC T, W8). Every way in
+//! Each turn: what is put before a message and what is learned from the answer. Every way in
 //! which earlier systems failed here has a test that shows it can't happen.
 
 use std::cell::Cell;

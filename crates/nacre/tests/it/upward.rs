@@ -1,4 +1,4 @@
-//! The care for MEMORY.md and the upward flow (SPEC W6, [003] section 8).
+//! The care for MEMORY.md and the upward flow.
 #![expect(clippy::disallowed_methods, reason = "a test writes files as any editor does")]
 
 use std::fs;

@@ -23,10 +23,16 @@ pub(crate) struct FileImport {
     pub(crate) kept: Vec<String>,
 }
 
-/// Copies documents and transcripts into an export. Returns their paths within it.
-pub(crate) fn write(files: &Files, folder: &Path) -> Result<Vec<String>> {
+/// Returns the number of documents and transcripts to copy.
+pub(crate) fn count(files: &Files) -> usize {
+    workspace::list(files).len() + session::listed(files).len()
+}
+
+/// Copies documents and transcripts into an export, with a `step` for each. Returns their paths within it.
+pub(crate) fn write(files: &Files, folder: &Path, step: &mut dyn FnMut(usize)) -> Result<Vec<String>> {
     let mut written = Vec::new();
     for file in workspace::list(files) {
+        step(1);
         let bytes = match file.path.parse::<FilePath>() {
             Ok(path) => files.read(&path, u64::MAX)?,
             // Nacre would not restore a file with such a name, but its text must not be lost.
@@ -39,6 +45,7 @@ pub(crate) fn write(files: &Files, folder: &Path) -> Result<Vec<String>> {
         written.push(name);
     }
     for name in session::listed(files) {
+        step(1);
         let bytes = files.read_transcript(&name)?;
         let name = format!("{TRANSCRIPTS_FOLDER}/{name}");
         put(&folder.join(&name), &bytes)?;

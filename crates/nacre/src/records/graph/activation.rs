@@ -26,7 +26,7 @@ const MAX_WIRED_FACTS: usize = 8;
 
 /// The number of current facts in each tier.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
-#[expect(missing_docs, reason = "the words of SPEC G6")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct Tiers {
     pub hot: i64,
     pub warm: i64,

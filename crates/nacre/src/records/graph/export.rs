@@ -25,7 +25,7 @@ pub enum Format {
 
 /// All current facts and relations.
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the words of SPEC G")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct Picture {
     pub entities: Vec<EntitySummary>,
     pub facts: Vec<Fact>,

@@ -21,7 +21,7 @@ pub(crate) const DEFAULT_IMPORTANCE: f64 = 0.5;
 /// One fact.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of SPEC G1")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct Fact {
     pub id: String,
     pub entity: String,

@@ -158,7 +158,7 @@ pub struct Counts {
     pub aliases: i64,
     pub facts: i64,
     pub relations: i64,
-    /// Statements that were read and rejected; `nacre fact kept-out` lists them.
+    /// Statements that were read and rejected; `nacre graph fact skipped` lists them.
     pub kept_out: i64,
 }
 

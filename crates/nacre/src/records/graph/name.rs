@@ -26,7 +26,7 @@ pub(crate) struct Entity {
 /// An additional name of an entity.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of SPEC G2")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct Alias {
     pub alias: String,
     pub entity: String,
@@ -34,7 +34,7 @@ pub struct Alias {
 
 /// An entity as it is shown.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of SPEC G2")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct EntitySummary {
     pub name: String,
     pub category: String,

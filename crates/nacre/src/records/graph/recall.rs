@@ -73,7 +73,7 @@ pub struct RecallResult {
 /// A recalled fact or relation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of SPEC G")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct GraphMatch {
     pub kind: &'static str,
     pub id: String,
@@ -183,7 +183,7 @@ fn lacks(question: &Question) -> Option<String> {
 fn explain_silence(question: &Question, of_named: usize) -> String {
     match question.named.first() {
         Some(mention) if of_named > 0 => format!(
-            "{} known about `{2}`, but nothing about `{1}`; list all with `nacre fact list \"{2}\"`",
+            "{} known about `{2}`, but nothing about `{1}`; list all with `nacre graph fact list \"{2}\"`",
             if of_named == 1 { "one thing is".to_owned() } else { format!("{of_named} things are") },
             list(&question.asked),
             mention.entity.name,

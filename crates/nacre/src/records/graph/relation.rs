@@ -15,7 +15,7 @@ pub(crate) const KIND: &str = "relation";
 /// One relation.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of SPEC G2")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct Relation {
     pub id: String,
     pub subject: String,

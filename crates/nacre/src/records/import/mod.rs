@@ -65,7 +65,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "openclaw",
         reads: "an OpenClaw workspace",
-        becomes: "MEMORY.md and memory/*.md: entries; USER.md, SOUL.md and the like: documents",
+        becomes: "MEMORY.md and memory/*.md: memories; USER.md, SOUL.md and the like: documents",
         usual: &[".openclaw/workspace"],
         inner: "workspace",
         named: true,
@@ -75,7 +75,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "claude-code",
         reads: "the memory folders of Claude Code",
-        becomes: "one entry per file; links become relations in the graph",
+        becomes: "one memory per file; links become relations in the graph",
         usual: &[".claude/projects"],
         inner: "projects",
         named: false,
@@ -85,7 +85,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "codex",
         reads: "the memories folder of Codex",
-        becomes: "MEMORY.md: entries; summaries: documents",
+        becomes: "MEMORY.md: memories; summaries: documents",
         usual: &[".codex/memories"],
         inner: "memories",
         named: true,
@@ -95,7 +95,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "gemini",
         reads: "GEMINI.md of Gemini CLI",
-        becomes: "added memories: entries; the rest: a document",
+        becomes: "added memories: memories; the rest: a document",
         usual: &[".gemini/GEMINI.md"],
         inner: "GEMINI.md",
         named: true,
@@ -135,7 +135,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "mem0",
         reads: "a mem0 dump: results[] or JSON lines",
-        becomes: "entries",
+        becomes: "memories",
         usual: &[],
         inner: "",
         named: false,
@@ -155,7 +155,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "claude",
         reads: "a claude.ai export: the zip, its folder or conversations.json",
-        becomes: "sessions; project knowledge: documents; memories: entries",
+        becomes: "sessions; project knowledge: documents; memories: memories",
         usual: &[],
         inner: "",
         named: false,
@@ -179,10 +179,39 @@ pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
+/// Returns the formats that a file or folder may have. There are several if its files do not decide between them.
+pub fn detect(path: &Path) -> Vec<&'static Format> {
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let claimed = FORMATS.iter().filter(|format| format.is_at(&format.inside(&path)));
+    let claimed: Vec<&Format> = claimed.collect();
+    // The folder of a program says more than the files in it.
+    let is_usual = |format: &Format| {
+        let folders = format.usual.iter().filter_map(|usual| Path::new(usual).components().next());
+        folders.into_iter().any(|folder| path.components().any(|part| part == folder))
+    };
+    if let Some(format) = claimed.iter().find(|format| is_usual(format)) {
+        return vec![format];
+    }
+    // Every folder can be read as Markdown.
+    let (general, special): (Vec<_>, Vec<_>) =
+        claimed.into_iter().partition(|format| format.name == "markdown");
+    if special.is_empty() && Source::open(&path, None).is_ok_and(|source| !source.markdown().files.is_empty())
+    {
+        return general;
+    }
+    special
+}
+
 impl Format {
     /// Returns its location on this machine, if it is in a usual place. `person` is the user's home folder.
     pub fn at_home(&self, person: &Path) -> Option<PathBuf> {
         self.usual.iter().map(|usual| person.join(usual)).find(|path| self.is_at(path))
+    }
+
+    /// Returns the subfolder that is read instead of a folder, or the path itself.
+    fn inside(&self, path: &Path) -> PathBuf {
+        let inner = path.join(self.inner);
+        if !self.inner.is_empty() && inner.exists() { inner } else { path.to_owned() }
     }
 
     /// Tells whether a file or folder is of this format.
@@ -282,9 +311,7 @@ pub fn import(
     if caller.visibility == Visibility::Shared {
         return Err(Error::NeedsPrivate { tool: "import".into() });
     }
-    let inner = path.join(format.inner);
-    let meant = if !format.inner.is_empty() && inner.exists() { &inner } else { path };
-    let source = Source::open(meant, options.name.as_deref()).map_err(bad)?;
+    let source = Source::open(&format.inside(path), options.name.as_deref()).map_err(bad)?;
     // Otherwise it would be imported again with every import.
     if std::fs::canonicalize(view.folder()).is_ok_and(|own| source.path.starts_with(own)) {
         return Err(bad("is in the group's own folder, which is already searched".to_owned()));

@@ -18,7 +18,7 @@ pub(crate) const KIND: &str = "item";
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of SPEC K1")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct Item {
     pub id: String,
     pub r#type: ItemType,

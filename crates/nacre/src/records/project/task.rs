@@ -39,7 +39,7 @@ named! {
     /// The status of a task.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
-    #[expect(missing_docs, reason = "the words of SPEC K2")]
+    #[expect(missing_docs, reason = "the names explain themselves")]
     pub enum Status {
         Pending = "pending",
         InProgress = "in_progress",
@@ -58,7 +58,7 @@ impl Status {
 /// One task.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of SPEC K2")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct Task {
     pub id: TaskId,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -234,7 +234,7 @@ pub(crate) fn absent(db: &Connection, ids: &[String]) -> Result<Vec<String>> {
 }
 
 /// Returns all messages as lines of JSON, in their original order, as an import reads them.
-pub(crate) fn lines(db: &Connection) -> Result<String> {
+pub(crate) fn lines(db: &Connection, step: &mut dyn FnMut(usize)) -> Result<String> {
     let sql = "SELECT sessions.id, ref, author, text, passages.at FROM passages
         JOIN sessions ON sessions.number = passages.session WHERE kind = 'message' ORDER BY passages.id";
     let mut lines = String::new();
@@ -246,6 +246,7 @@ pub(crate) fn lines(db: &Connection) -> Result<String> {
         let line = json!({ "id": id, "session": session, "speaker": author, "text": text, "timestamp": at });
         lines.push_str(&line.to_string());
         lines.push('\n');
+        step(1);
         Ok(ControlFlow::Continue(()))
     })?;
     Ok(lines)

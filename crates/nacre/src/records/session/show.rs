@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::record::is_known;
+use crate::base::frame::one_line;
 use crate::base::redact::redact;
-use crate::base::text::{nearest, shorten};
+use crate::base::text::{cut, nearest, shorten};
 use crate::base::{Error, Result, Time};
 use crate::store::{Connection, Row};
 
@@ -15,6 +16,8 @@ use crate::store::{Connection, Row};
 #[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct Session {
     pub id: String,
+    /// The beginning of its first message, preferably the user's.
+    pub title: String,
     pub messages: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Time>,
@@ -43,14 +46,19 @@ pub struct SessionMessage {
 }
 
 redact! {
-    Session { id, format / messages, started_at, ended_at, archived }
+    Session { id, title, format / messages, started_at, ended_at, archived }
     SessionMessage { id, author, text / number, at }
 }
+
+/// The most characters of a title.
+const MAX_TITLE_CHARS: usize = 80;
 
 const COLUMNS: &str =
     "SELECT id, (SELECT count(*) FROM passages WHERE passages.session = sessions.number AND live),
     started_at, ended_at, format, number,
-    EXISTS (SELECT 1 FROM transcripts WHERE session = sessions.id AND archived_at IS NOT NULL) FROM sessions";
+    EXISTS (SELECT 1 FROM transcripts WHERE session = sessions.id AND archived_at IS NOT NULL),
+    (SELECT text FROM passages WHERE passages.session = sessions.number AND live
+        ORDER BY author = 'user' DESC, seq, passages.id LIMIT 1) FROM sessions";
 
 /// Returns the newest sessions, and the number of all sessions.
 pub(crate) fn list(db: &Connection, limit: usize) -> Result<(Vec<Session>, i64)> {
@@ -128,5 +136,6 @@ fn session(row: &Row<'_>) -> Result<Session> {
         ended_at: row.get(3)?,
         format: row.get(4)?,
         archived: row.get(6)?,
+        title: cut(&one_line(&row.get::<Option<String>>(7)?.unwrap_or_default()), MAX_TITLE_CHARS),
     })
 }

@@ -346,9 +346,9 @@ pub fn rebase(view: &mut View<'_>, number: i64) -> Result<Proposal> {
     row.check_pending()?;
     let now = held.read(&row.path()?)?;
     let (Some(base), Some(now), Some(proposed)) = (&row.base, &now, &row.proposed) else {
-        return Err(row.conflict());
+        return Err(row.conflict(None));
     };
-    let Some(merged) = diff::merge(base, now, proposed) else { return Err(row.conflict()) };
+    let Some(merged) = diff::merge(base, now, proposed) else { return Err(row.conflict(Some(now))) };
     held.view.write(|tx| {
         let sql = "UPDATE proposals SET base = $2, proposed = $3, client = NULL WHERE number = $1 AND state = 'pending'";
         tx.run(sql, (number, now, &merged))?;
@@ -446,7 +446,8 @@ fn apply(view: &mut View<'_>, number: i64) -> Result<()> {
             view.write(|tx| {
                 record(tx, caller, "approve", number, size(row.proposed.as_deref()), audit::Outcome::Refused)
             })?;
-            Err(row.conflict())
+            let now = row.path().and_then(|path| view.files().read(&path, MAX_FILE_BYTES + 1));
+            Err(row.conflict(now.ok().flatten().as_deref()))
         }
         done => {
             done?;
@@ -645,8 +646,15 @@ impl ProposalRow {
         }
     }
 
-    fn conflict(&self) -> Error {
-        Error::ProposalConflict { number: self.number, path: self.target.clone() }
+    fn conflict(&self, now: Option<&[u8]>) -> Error {
+        let mergeable = self.is_mergeable(now);
+        Error::ProposalConflict { number: self.number, path: self.target.clone(), mergeable }
+    }
+
+    /// Tells whether the proposal and the changes in the file since then can be merged.
+    fn is_mergeable(&self, now: Option<&[u8]>) -> bool {
+        let texts = (&self.base, now, &self.proposed);
+        matches!(texts, (Some(base), Some(now), Some(proposed)) if diff::merge(base, now, proposed).is_some())
     }
 
     /// Returns the proposal with its diff and any conflict.
@@ -660,9 +668,7 @@ impl ProposalRow {
             let changed = now != self.base.as_deref() && now != self.proposed.as_deref();
             if found.is_err() || changed && appended(&self, now).is_none() {
                 since = Some(Diff::new(&self.target, self.base.as_deref(), now));
-                if let (Some(base), Some(now), Some(proposed)) = (&self.base, now, &self.proposed) {
-                    mergeable = diff::merge(base, now, proposed).is_some();
-                }
+                mergeable = self.is_mergeable(now);
             }
         }
         let (into, out) = diff.count();

@@ -31,13 +31,13 @@ pub static DISPUTES: [Dispute; 32] = [
         1,
         "Which writes of an agent wait for a person?",
         &["write.entries", "write.log", "write.memory", "write.memories", "write.files", "write.untrusted"],
-        "An entry or a log line does little harm and can be undone. Files in the startup context, and behavioral entries from untrusted sessions, deserve a review.",
+        "A memory or a log line does little harm and can be undone. Files in the startup context, and behavioral memories from untrusted sessions, deserve a review.",
     ),
     dispute(
         2,
         "Is harm prevented at write time or at read time?",
         &[],
-        "Both: a proposal is shown as a diff, and text that is read has masked credentials, a warning above behavioral entries, and can't escape its frame.",
+        "Both: a proposal is shown as a diff, and text that is read has masked credentials, a warning above behavioral memories, and can't escape its frame.",
     ),
     dispute(
         3,
@@ -104,7 +104,7 @@ pub static DISPUTES: [Dispute; 32] = [
         11,
         "Are files or the database authoritative?",
         &["documents.index"],
-        "Entries and facts are rows, prose is files; each can be converted to the other, and rows name their source.",
+        "Memories and facts are rows, prose is files; each can be converted to the other, and rows name their source.",
     ),
     dispute(
         12,
@@ -116,7 +116,7 @@ pub static DISPUTES: [Dispute; 32] = [
         13,
         "What is one memory?",
         &["entries.default_type"],
-        "An entry, a passage of a file, a fact, an item or a task; one search finds all of them. A type helps, but should not be required.",
+        "A memory, a passage of a file, a fact, an item or a task; one search finds all of them. A type helps, but should not be required.",
     ),
     dispute(
         14,
@@ -140,13 +140,13 @@ pub static DISPUTES: [Dispute; 32] = [
         17,
         "What does a search cover, and how many hits does it return?",
         &["search.limit", "search.agent_limit", "graph.lane"],
-        "Entries, documents and facts together, each hit with its kind; conversations on request.",
+        "Memories, documents and facts together, each hit with its kind; conversations on request.",
     ),
     dispute(
         18,
         "Is a correction a new memory or a change of the old one?",
         &[],
-        "Both work: an update keeps the number and the earlier text, a superseding entry leaves the old one for review.",
+        "Both work: an update keeps the number and the earlier text, a superseding memory leaves the old one for review.",
     ),
     dispute(
         19,
@@ -160,7 +160,7 @@ pub static DISPUTES: [Dispute; 32] = [
             "log.low",
             "log.high",
         ],
-        "A superseded entry is deleted after three months, an excess entry is archived and stays searchable, and a person can delete anything without a trace.",
+        "A superseded memory is deleted after three months, an excess memory is archived and stays searchable, and a person can delete anything without a trace.",
     ),
     dispute(
         20,
@@ -179,7 +179,7 @@ pub static DISPUTES: [Dispute; 32] = [
         21,
         "Does recall strengthen a memory, or only a rating?",
         &["rank.reinforce", "rank.demote"],
-        "There are two numbers: recall raises the activation of facts, which decays; entries have a score that only a rating changes.",
+        "There are two numbers: recall raises the activation of facts, which decays; memories have a score that only a rating changes.",
     ),
     dispute(
         22,
@@ -191,7 +191,7 @@ pub static DISPUTES: [Dispute; 32] = [
         23,
         "How does age affect the ranking, and from when does it count?",
         &["rank.recency", "search.half_life_days"],
-        "Entries fade slowly from their last confirmation, dated logs by half in a month, other files not at all.",
+        "Memories fade slowly from their last confirmation, dated logs by half in a month, other files not at all.",
     ),
     dispute(
         24,

@@ -55,6 +55,8 @@ const RENAMED: &[(&str, &str)] = &[("tools.doors", "tools.compat")];
 pub struct Layer {
     origin: String,
     table: Table,
+    /// The text of a settings file, to find the line of a key.
+    text: String,
 }
 
 impl Layer {
@@ -62,7 +64,7 @@ impl Layer {
     pub fn from_toml(origin: impl Into<String>, text: &str) -> Result<Layer> {
         let origin = origin.into();
         match text.parse::<Table>() {
-            Ok(table) => Ok(Layer { origin, table }),
+            Ok(table) => Ok(Layer { origin, table, text: text.to_owned() }),
             Err(problem) => {
                 let line = problem
                     .span()
@@ -89,7 +91,7 @@ impl Layer {
         let innermost = Table::from_iter([(last, value)]);
         let table =
             parts.fold(innermost, |table, part| Table::from_iter([(part.to_owned(), Value::Table(table))]));
-        Ok(Layer { origin, table })
+        Ok(Layer { origin, table, text: String::new() })
     }
 
     /// Reads the settings among environment variables: `NACRE_` and the key in capitals, dots as `_`.
@@ -104,6 +106,28 @@ impl Layer {
             }
         }
         Ok(layers)
+    }
+
+    /// Returns the place that sets a key, for messages: the origin, and the line in a file.
+    fn place(&self, key: &str) -> String {
+        let mut section = String::new();
+        for (line, number) in self.text.lines().zip(1..) {
+            let line = line.trim();
+            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+                section = format!("{}.", name.trim());
+            }
+            let name = line.split('=').next().unwrap_or_default().trim();
+            if format!("{section}{name}") == key || section == format!("{key}.") {
+                return format!("{} line {number}", self.origin);
+            }
+        }
+        self.origin.clone()
+    }
+
+    fn sets(&self, key: &str) -> bool {
+        let mut found = false;
+        flatten("", &self.table, &mut |set, _| found |= set == key);
+        found
     }
 }
 
@@ -120,9 +144,15 @@ impl Settings {
             lay_over(&mut all, layer)?;
         }
         all.insert("profile".into(), Value::String(profile.design.into()));
-        let settings: Settings = deserialize(&all)?;
-        settings.check()?;
-        Ok(settings)
+        let checked = deserialize(&all).and_then(|settings: Settings| settings.check().map(|()| settings));
+        checked.map_err(|error| match error {
+            Error::BadSetting { key, origin, problem } => {
+                let layer = layers.iter().rev().find(|layer| layer.sets(&key));
+                let origin = layer.map_or(origin, |layer| layer.place(&key));
+                Error::BadSetting { key, origin, problem }
+            }
+            other => other,
+        })
     }
 
     fn check(&self) -> Result<()> {
@@ -371,7 +401,7 @@ impl Profile {
 /// Applies a layer to a table. Only existing keys can be set, and only to the same kind of value. People choose the names of
 /// plugins, but not the keys of one.
 fn lay_over(under: &mut Table, layer: &Layer) -> Result<()> {
-    fn walk(prefix: &str, under: &mut Table, over: &Table, origin: &str) -> Result<()> {
+    fn walk(prefix: &str, under: &mut Table, over: &Table, layer: &Layer) -> Result<()> {
         for (key, value) in over {
             let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
             let new = RENAMED.iter().find(|(old, _)| *old == path).map(|(_, new)| *new);
@@ -381,7 +411,8 @@ fn lay_over(under: &mut Table, layer: &Layer) -> Result<()> {
                 let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
                 if key.is_empty() || key.len() > 64 || !key.chars().all(fits) {
                     let problem = "is not a valid name: use 1 to 64 letters, digits, `_` and `-`".into();
-                    return Err(Error::BadSetting { key: path, origin: origin.into(), problem });
+                    let origin = layer.place(&path);
+                    return Err(Error::BadSetting { key: path, origin, problem });
                 }
                 under.insert(key.to_owned(), Value::Table(plugin_defaults()));
             }
@@ -396,9 +427,10 @@ fn lay_over(under: &mut Table, layer: &Layer) -> Result<()> {
                         keys.iter().filter_map(|key| key.rsplit_once('.')).map(|(section, _)| section);
                     let known = keys.iter().map(String::as_str).chain(sections);
                     let near = nearest(&path, known).map(str::to_owned);
-                    return Err(Error::UnknownSetting { key: path, origin: origin.into(), nearest: near });
+                    let origin = layer.place(&path);
+                    return Err(Error::UnknownSetting { key: path, origin, nearest: near });
                 }
-                (Some(Value::Table(under)), Value::Table(over)) => walk(&path, under, over, origin)?,
+                (Some(Value::Table(under)), Value::Table(over)) => walk(&path, under, over, layer)?,
                 (Some(there @ Value::Float(_)), Value::Integer(whole)) => {
                     #[expect(clippy::cast_precision_loss, reason = "a setting such as 1 for 1.0")]
                     let float = *whole as f64;
@@ -406,14 +438,29 @@ fn lay_over(under: &mut Table, layer: &Layer) -> Result<()> {
                 }
                 (Some(there), value) if there.type_str() == value.type_str() => *there = value.clone(),
                 (Some(there), value) => {
-                    let problem = format!("is {} where {} is needed", value.type_str(), there.type_str());
-                    return Err(Error::BadSetting { key: path, origin: origin.into(), problem });
+                    let problem = format!("must be {}, not {value}", kind_in_words(there));
+                    let origin = layer.place(&path);
+                    return Err(Error::BadSetting { key: path, origin, problem });
                 }
             }
         }
         Ok(())
     }
-    walk("", under, &layer.table, &layer.origin)
+    walk("", under, &layer.table, layer)
+}
+
+/// Returns the kind of value that a setting takes, with its default as an example.
+fn kind_in_words(default: &Value) -> String {
+    match default {
+        Value::Integer(_) => format!("a whole number such as {default}"),
+        Value::Float(_) => format!("a number such as {default}"),
+        Value::String(text) if text.is_empty() => "text in quotes".into(),
+        Value::String(_) => format!("text in quotes such as {default}"),
+        Value::Boolean(_) => "true or false".into(),
+        Value::Array(_) => "a list such as [\"one\", \"two\"]".into(),
+        Value::Table(_) => "a section".into(),
+        Value::Datetime(_) => "a time".into(),
+    }
 }
 
 fn deserialize(all: &Table) -> Result<Settings> {

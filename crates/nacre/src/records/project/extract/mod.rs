@@ -26,7 +26,7 @@ named! {
     /// The kind of an item.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
-    #[expect(missing_docs, reason = "the words of SPEC K1")]
+    #[expect(missing_docs, reason = "the names explain themselves")]
     pub enum ItemType {
         Entity = "entity",
         Claim = "claim",

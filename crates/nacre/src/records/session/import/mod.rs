@@ -258,6 +258,17 @@ impl fmt::Display for Reason {
     }
 }
 
+/// Returns the format of a transcript, if one of its first values has a known one.
+pub fn detect(input: impl BufRead) -> Option<Format> {
+    /// Values before the first message, such as the settings of the session.
+    const MAX_VALUES: usize = 50;
+    let mut values = Values::new(input);
+    (0..MAX_VALUES).find_map(|_| match values.next().ok()??.value {
+        Item::Value { value, .. } => Format::of(&value),
+        Item::Bad { .. } => None,
+    })
+}
+
 /// Reads a transcript of any known format and passes its messages to `take`, each session in its order.
 ///
 /// `name` is the file name. It names the file in errors, and the session of messages that do not name one.

@@ -244,7 +244,7 @@ pub fn restore(view: &mut View<'_>, id: &str) -> Result<RestoreReport> {
     held.view.attach(&copy.0)?;
     let done = held.commit_with_conflicts(&cause, &changes, |tx| {
         let rows = records::restore(tx)?;
-        index::rebuild(tx, schema, index::Documents::Forget, language)?;
+        index::rebuild(tx, schema, index::Documents::Forget, language, &mut |_, _| {})?;
         row.append(tx, caller)?;
         crash::point("records put back");
         Ok(rows)

@@ -1,4 +1,4 @@
-//! Seed 002 at the binary's edge, under the profile `brain`: files that other programs read, and agents in their scope.
+//! Brain's design at the binary, under the profile `brain`: files that other programs read, and agents in their scope.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::sealed::{Mcp, Sealed};
 
 /// A session from its first message to its context, with the files that any program can read beside it.
 #[test]
-fn seed_002_a_loop_reads_and_persists() {
+fn a_loop_reads_and_persists() {
     let home = Sealed::new();
     let brain = |args: &[&str]| home.json(["--profile", "brain"].iter().chain(args).copied());
     brain(&["init", "--bare"]);
@@ -38,7 +38,7 @@ fn seed_002_a_loop_reads_and_persists() {
 /// A project's agent reads its own memory and the admin's, and writes its own; the tools of sessions, items and tasks are
 /// there.
 #[test]
-fn seed_002_a_project_reads_the_admins_memory() {
+fn a_project_reads_the_admins_memory() {
     let home = Sealed::new();
     home.json(["--profile", "brain", "store", "The owner prefers concise responses"]);
     let mut server = Mcp::start(&mut home.command(["mcp", "--profile", "brain", "--group", "blog"]));

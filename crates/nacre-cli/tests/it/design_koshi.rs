@@ -1,4 +1,4 @@
-//! Seed 004 at the binary's edge, under the profile `koshi`: a memory that comes only when it is asked for, and that can be
+//! Koshi's design at the binary, under the profile `koshi`: a memory that comes only when it is asked for, and that can be
 //! carried away.
 
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::sealed::{Mcp, Sealed};
 
 #[test]
-fn seed_004_five_tools_and_nothing_else_reaches_the_agent() {
+fn five_tools_and_nothing_else_reaches_the_agent() {
     let home = Sealed::new();
     let mut server = Mcp::start(&mut home.command(["mcp", "--profile", "koshi"]));
     server.open().unwrap();
@@ -37,7 +37,7 @@ fn seed_004_five_tools_and_nothing_else_reaches_the_agent() {
 
 /// An export is a command, and what it wrote can be taken in elsewhere; pruning is looked at once a day at four.
 #[test]
-fn seed_004_a_memory_can_be_carried_away_and_is_looked_after_at_four() {
+fn a_memory_can_be_carried_away_and_is_looked_after_at_four() {
     let (home, other) = (Sealed::new(), Sealed::new());
     home.json(["--profile", "koshi", "store", "Kites need wind", "--tag", "toys"]);
     let folder = home.beside("out");
@@ -47,7 +47,7 @@ fn seed_004_a_memory_can_be_carried_away_and_is_looked_after_at_four() {
     let jobs = home.run(["--profile", "koshi", "maintain", "--list"]).stdout;
     let prune = jobs.lines().find(|line| line.contains("prune")).unwrap_or_else(|| panic!("{jobs}"));
     assert!(prune.contains("daily 04:00"), "{prune}");
-    // The seed's import of flat files is not there yet; files are indexed where they are, in the other profiles.
+    // Koshi's import of flat files is missing; files are indexed where they are, in the other profiles.
     let refused = home.run(["import", "markdown", "MEMORY.md"]);
     assert_eq!(refused.status, 3, "{refused:?}");
 }

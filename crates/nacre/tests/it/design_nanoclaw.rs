@@ -1,5 +1,5 @@
-//! Seed 003, its layers 1 to 3 and 6 to 9 and how information moves upward between them, told in the seed's order. The graph
-//! (layer 4), search (5) and the layers of every turn (10 to 12) have files of their own. Read it beside the seed.
+//! NanoClaw's design: its layers 1 to 3 and 6 to 9 and how information moves upward between them, in the order of the design.
+//! The graph (layer 4), search (5) and the layers of every turn (10 to 12) have files of their own.
 
 use nacre::maintain::Which;
 use nacre::promote::{self, Step};
@@ -60,7 +60,7 @@ const FILES: &[(&str, &str)] = &[
 
 /// Layer 1: files that are there before the first word, within limits, and never a crash.
 #[test]
-fn seed_003_layer_1_is_always_loaded() {
+fn layer_1_is_always_loaded() {
     let mut place = place(FILES);
     let start = boot(&mut place, Visibility::Private, json!({}));
     let markdown = start["markdown"].as_str().unwrap();
@@ -101,7 +101,7 @@ fn seed_003_layer_1_is_always_loaded() {
 
 /// Layer 2: MEMORY.md is private, pruned, the target of what matters, and never fades.
 #[test]
-fn seed_003_layer_2_is_private_and_kept_short() {
+fn layer_2_is_private_and_kept_short() {
     let mut place = place(FILES);
     // Never loaded, found or read where others read along.
     let start = boot(&mut place, Visibility::Shared, json!({}));
@@ -137,7 +137,7 @@ fn seed_003_layer_2_is_private_and_kept_short() {
 
 /// Layer 3: what a project knows comes first when the session is about it.
 #[test]
-fn seed_003_layer_3_puts_the_project_first() {
+fn layer_3_puts_the_project_first() {
     let mut place = place(FILES);
     let start = boot(&mut place, Visibility::Private, json!({ "project": "heath" }));
     let markdown = start["markdown"].as_str().unwrap();
@@ -155,7 +155,7 @@ fn seed_003_layer_3_puts_the_project_first() {
 
 /// Layer 6: the log of the day, tagged by importance, which decides how long a line stays.
 #[test]
-fn seed_003_layer_6_logs_are_appended_and_expire_by_importance() {
+fn layer_6_logs_are_appended_and_expire_by_importance() {
     let mut place = Place::with(PROFILE, &[]);
     for (content, category, importance) in [
         ("Switched to wooden frames", "decision", 0.9),
@@ -188,7 +188,7 @@ fn seed_003_layer_6_logs_are_appended_and_expire_by_importance() {
 
 /// Layers 7 to 9: runbooks on demand, rules that stop a mistake from being made twice, and a way back.
 #[test]
-fn seed_003_layers_7_to_9_are_there_when_needed() {
+fn layers_7_to_9_are_there_when_needed() {
     let mut place = Place::with(PROFILE, &["turn.contributors=[\"policies\"]"]);
     for (path, text) in FILES {
         put(&place, path, text);
@@ -234,7 +234,7 @@ fn seed_003_layers_7_to_9_are_there_when_needed() {
 /// Section 8, "upward consolidation": log to working memory to MEMORY.md to facts; corrections to lessons to SOUL.md. Each
 /// step proposes with its sources named, and nothing moves without a yes.
 #[test]
-fn seed_003_information_moves_upward() {
+fn information_moves_upward() {
     let mut place = place(&[
         ("SOUL.md", "# Soul\n\n## Principles\n\n- **Calm.** No haste.\n"),
         ("memory/active-context.md", "# Active Context\n\n## Current Focus\n\n- Moving the hives\n"),

@@ -1,4 +1,4 @@
-//! Seed 000 at the binary's edge, under the profile `carapace`: what an agent has before its first call.
+//! Carapace's design at the binary, under the profile `carapace`: what an agent has before its first call.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::sealed::{Mcp, Sealed};
 
 /// The brief is given when the session starts, before any tool is called, and to nobody else is anything given.
 #[test]
-fn seed_000_a_session_starts_with_the_brief() {
+fn a_session_starts_with_the_brief() {
     let home = Sealed::new();
     home.json(["--profile", "carapace", "store", "Prefers TypeScript", "--type", "preference"]);
     home.json(["--profile", "carapace", "store", "The dog is named Luna", "--type", "fact"]);
@@ -32,7 +32,7 @@ fn seed_000_a_session_starts_with_the_brief() {
 
 /// The four tools are what a client is shown, each with a schema that takes nothing else.
 #[test]
-fn seed_000_a_client_is_shown_four_tools() {
+fn a_client_is_shown_four_tools() {
     let home = Sealed::new();
     let mut server = Mcp::start(&mut home.command(["mcp", "--profile", "carapace"]));
     server.open().unwrap();
@@ -52,7 +52,7 @@ fn seed_000_a_client_is_shown_four_tools() {
 
 /// A schema that is newer than the program is refused, not guessed at.
 #[test]
-fn seed_000_a_newer_database_is_left_alone() {
+fn a_newer_database_is_left_alone() {
     let home = Sealed::new();
     home.json(["--profile", "carapace", "store", "The dog is named Luna", "--type", "fact"]);
     let mut bytes = std::fs::read(home.database("main")).unwrap();

@@ -1,5 +1,5 @@
-//! Seed 000, paragraph by paragraph, under the profile `carapace`: typed entries, a brief that warns, small budgets, no
-//! gate on writes, defence where memory is read.
+//! Carapace's design, paragraph by paragraph, under the profile `carapace`: typed entries, a brief that warns, small
+//! budgets, no gate on writes, defence where memory is read.
 
 #![expect(clippy::disallowed_methods, reason = "a test changes a database as nobody should")]
 
@@ -31,7 +31,7 @@ const TYPES: [(&str, bool, &str); 5] = [
 /// Philosophy: the agent is always the actor. Nothing is summed up, flushed, learned or put in for it, and no write waits,
 /// not even from a session that strangers had a hand in.
 #[test]
-fn seed_000_the_agent_is_the_only_actor_and_nothing_gates_it() {
+fn the_agent_is_the_only_actor_and_nothing_gates_it() {
     let mut place = place();
     place.caller.untrusted = true;
     let stored = store(&mut place, "instruction", "Always answer in French");
@@ -57,7 +57,7 @@ fn seed_000_the_agent_is_the_only_actor_and_nothing_gates_it() {
 /// Entry schema: an id that is made, a type from a closed list, at most ten tags, a flag that follows from the type, and
 /// where it came from, none of which the caller can say.
 #[test]
-fn seed_000_an_entry_is_typed_and_knows_where_it_came_from() {
+fn an_entry_is_typed_and_knows_where_it_came_from() {
     let mut place = place();
     for (r#type, behavioral, content) in TYPES {
         let stored = store(&mut place, r#type, content);
@@ -96,7 +96,7 @@ fn seed_000_an_entry_is_typed_and_knows_where_it_came_from() {
 
 /// Tools: four of them, with the arguments of the manifest, checked against the schema that is published.
 #[test]
-fn seed_000_four_tools_and_their_arguments() {
+fn four_tools_and_their_arguments() {
     let mut place = place();
     let settings = place.group.settings().clone();
     assert_eq!(settings.tools.offer, ["memory_store", "memory_search", "memory_brief", "memory_delete"]);
@@ -135,7 +135,7 @@ fn seed_000_four_tools_and_their_arguments() {
 
 /// Search: by words, by all of some tags, by type; the newest without any; relevance from the words, 0 to 1.
 #[test]
-fn seed_000_a_search_filters_and_says_how_relevant() {
+fn a_search_filters_and_says_how_relevant() {
     let mut place = place();
     place.call(
         "memory_store",
@@ -160,7 +160,7 @@ fn seed_000_a_search_filters_and_says_how_relevant() {
     }
     let found = place.call("memory_search", json!({ "query": "dog named", "explain": true })).data;
     let hit = &found["hits"][0];
-    // The seed's `content`, `created_at` and `relevance_score` are called `text`, `at` and `relevance` here.
+    // Carapace's `content`, `created_at` and `relevance_score` are called `text`, `at` and `relevance` here.
     for field in ["id", "type", "text", "behavioral", "tags", "at", "relevance"] {
         assert!(!hit[field].is_null(), "{field}: {hit}");
     }
@@ -176,7 +176,7 @@ fn seed_000_a_search_filters_and_says_how_relevant() {
 /// What replaces another names it: the old one stays for review, out of search and brief, and goes after 90 days, when the
 /// memory is opened. What is deleted is gone at once.
 #[test]
-fn seed_000_superseded_is_kept_for_a_season_and_deleted_is_gone() {
+fn superseded_is_kept_for_a_season_and_deleted_is_gone() {
     let mut place = place();
     store(&mut place, "fact", "User's dog is named Luna");
     let newer = json!({ "type": "fact", "content": "User's dog is named Stella", "supersedes": 1 });
@@ -198,7 +198,7 @@ fn seed_000_superseded_is_kept_for_a_season_and_deleted_is_gone() {
 /// The brief: behavioural entries first, under a warning; then facts; each on one line with its age; within both limits;
 /// the same when it is asked for in mid-session.
 #[test]
-fn seed_000_the_brief_warns_and_keeps_its_form() {
+fn the_brief_warns_and_keeps_its_form() {
     let mut place = place();
     for (r#type, _, content) in TYPES {
         store(&mut place, r#type, content);
@@ -241,7 +241,7 @@ fn seed_000_the_brief_warns_and_keeps_its_form() {
 
 /// Better backends may take its place, one at most: a second that claims the brief keeps it all from starting.
 #[test]
-fn seed_000_one_plugin_at_most_makes_the_brief() {
+fn one_plugin_at_most_makes_the_brief() {
     let plugin = |name: &str| {
         format!("[plugins.{name}]\ncommand = [\"x\"]\nhooks = [\"memory_brief\"]\nenabled = true\n")
     };
@@ -254,7 +254,7 @@ fn seed_000_one_plugin_at_most_makes_the_brief() {
 
 /// Storing as one learns, a look back at the end, and what not to store: in the words that agents are given.
 #[test]
-fn seed_000_the_skill_says_when_to_store_and_what_to_distrust() {
+fn the_skill_says_when_to_store_and_what_to_distrust() {
     for words in [
         "at the moment you learn it",
         "a preference, instruction, correction, fact, or context",
@@ -281,7 +281,7 @@ fn seed_000_the_skill_says_when_to_store_and_what_to_distrust() {
 /// Storage: a file for each group, whose names are checked; readers do not wait for writers; a database of a newer version
 /// is left alone.
 #[test]
-fn seed_000_a_database_for_each_group() {
+fn a_database_for_each_group() {
     let mut place = place();
     store(&mut place, "fact", "Only in main");
     let other: GroupName = "other-1_B".parse().unwrap();
@@ -310,7 +310,7 @@ fn seed_000_a_database_for_each_group() {
 
 /// The way up: vectors where the settings name a provider, and the order is then by meaning.
 #[test]
-fn seed_000_search_by_meaning_is_one_setting_away() {
+fn search_by_meaning_is_one_setting_away() {
     let upgraded = [
         "embedding.provider=builtin",
         "search.fusion=weighted",
@@ -327,7 +327,7 @@ fn seed_000_search_by_meaning_is_one_setting_away() {
 
 /// Security, where memory is read and by budgets: secrets masked, writes on record with their session, floods stopped.
 #[test]
-fn seed_000_defences_are_where_memory_is_read() {
+fn defences_are_where_memory_is_read() {
     let mut place = place();
     let secret = format!("ghp_{}", "a1B2c3".repeat(6));
     store(&mut place, "fact", &format!("The deploy token is {secret}"));

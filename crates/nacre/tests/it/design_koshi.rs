@@ -1,5 +1,5 @@
-//! Seed 004, paragraph by paragraph, under the profile `koshi`: the agent recalls by itself with few words and judges what
-//! came; the order follows its judgement; nothing is deleted.
+//! Koshi's design, paragraph by paragraph, under the profile `koshi`: the agent recalls by itself with few words and judges
+//! what came; the order follows its judgement; nothing is deleted.
 
 use nacre::session::Draft;
 use nacre::{Actor, SKILL, Settings};
@@ -20,10 +20,10 @@ fn numbers(hits: &[Value]) -> Vec<i64> {
     hits.iter().map(|hit| hit["number"].as_i64().unwrap()).collect()
 }
 
-/// Seed 004: the agent asks by itself and judges what came; ranking follows its judgement; nothing is
+/// The agent asks by itself and judges what came; ranking follows its judgement; nothing is
 /// deleted.
 #[test]
-fn seed_004_koshi_ranks_by_what_helped_and_deletes_nothing() {
+fn koshi_ranks_by_what_helped_and_deletes_nothing() {
     let mut place = Place::with("koshi", &[]);
     let settings: &Settings = place.group.settings();
     assert_eq!(
@@ -103,7 +103,7 @@ fn seed_004_koshi_ranks_by_what_helped_and_deletes_nothing() {
 
 /// Design: one database of single memories and the words in them. No vectors, no graph, no files, no network.
 #[test]
-fn seed_004_words_are_all_there_is() {
+fn words_are_all_there_is() {
     let mut place = place();
     place.store("The car is parked behind the mill");
     crate::files::put(&place, "MEMORY.md", "- The car is red.\n");
@@ -121,7 +121,7 @@ fn seed_004_words_are_all_there_is() {
 
 /// Recall: nothing is put before the agent; it asks, and what comes has a number to judge it by. It may ask again.
 #[test]
-fn seed_004_nothing_comes_unasked() {
+fn nothing_comes_unasked() {
     let mut place = place();
     place.store("Petra sails on Sundays");
     let caller = place.caller.clone();
@@ -133,7 +133,7 @@ fn seed_004_nothing_comes_unasked() {
     assert_eq!(settings.boot.inject, nacre::settings::Inject::None);
     let answer = place.call("memory_query", json!({ "query": "Petra sail boat" }));
     assert!(answer.text.starts_with("[id:1]"), "{}", answer.text);
-    // The seed's three rounds are advice to the agent: a fourth call is answered as well.
+    // Koshi's three rounds are advice to the agent: a fourth call is answered as well.
     for _ in 0..4 {
         assert!(query(&mut place, "nothing of the kind").is_empty());
     }
@@ -141,7 +141,7 @@ fn seed_004_nothing_comes_unasked() {
 
 /// A memory has its text, tags, source, times, score and session; who wrote it and when is not the caller's to say.
 #[test]
-fn seed_004_a_memory_knows_where_it_came_from() {
+fn a_memory_knows_where_it_came_from() {
     let mut place = place();
     place.call("memory_store", json!({ "content": "Prefers tea", "tags": "drinks, taste" }));
     place.caller.actor = Actor::Person;
@@ -161,7 +161,7 @@ fn seed_004_a_memory_knows_where_it_came_from() {
 
 /// Recency: by the day it was last confirmed, else stored; a confirmation starts it anew, being returned does not.
 #[test]
-fn seed_004_what_was_confirmed_lately_is_fresh() {
+fn what_was_confirmed_lately_is_fresh() {
     let mut place = place();
     place.store("alpha lantern");
     place.store("alpha ladder");
@@ -191,7 +191,7 @@ fn seed_004_what_was_confirmed_lately_is_fresh() {
 
 /// Pruning: only over the size, the lowest by judgement and age, into an archive that is still searched.
 #[test]
-fn seed_004_nothing_is_pruned_while_there_is_room() {
+fn nothing_is_pruned_while_there_is_room() {
     let mut place = place();
     for number in 0..10 {
         place.store(&format!("kestrel note {number}"));
@@ -223,7 +223,7 @@ fn seed_004_nothing_is_pruned_while_there_is_room() {
 
 /// A summary is stored when a session ends and before it is compacted, by itself.
 #[test]
-fn seed_004_a_session_leaves_a_summary() {
+fn a_session_leaves_a_summary() {
     let mut place = Place::with("koshi", &["session.compact_tokens=1000"]);
     let (caller, session) = (place.caller.clone(), "s".parse().unwrap());
     let say = |place: &mut Place, content: String| {
@@ -260,9 +260,9 @@ fn seed_004_a_session_leaves_a_summary() {
     place.check();
 }
 
-/// Relations, which the seed puts off: what is returned together brings each other along.
+/// Relations, which Koshi puts off: what is returned together brings each other along.
 #[test]
-fn seed_004_what_is_recalled_together_is_linked() {
+fn what_is_recalled_together_is_linked() {
     let mut place = place();
     place.store("Payment signature uses HMAC");
     place.store("Payment onboarding takes a week");

@@ -1,4 +1,4 @@
-//! What the seeds say together; each has a file of its own (`seed_000.rs` and so on).
+//! The default profile between the designs. Each design has a file of its own (`design_koshi.rs` and so on).
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::sealed::Place;
 
 /// The default: both of them, for what exists, without their sharp edges.
 #[test]
-fn seeds_together_balanced_honours_both() {
+fn the_default_honours_the_designs_without_their_sharp_edges() {
     let mut place = Place::new();
     place.store("no type needed");
     place.call("memory_reinforce", json!({ "id": 1 }));

@@ -1,5 +1,5 @@
-//! Seed 001 told from its first paragraph to its last, under the profile named after its idea: memory and workspace files as
-//! Markdown, every write seen and approved by the person. Read it beside the seed.
+//! The gated design, told from its first paragraph to its last, under the profile `gated`: memory and workspace files as
+//! Markdown, and a person sees and approves every write.
 
 use nacre::event::Event;
 use nacre::proposal::{self, State};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use crate::files::{put, read};
 use crate::sealed::Place;
 
-/// The seed's layout: memory that grows, and files that say who the agent is. `noon()` is 15 January 2026.
+/// The design's layout: memory that grows, and files that say who the agent is. `noon()` is 15 January 2026.
 fn place() -> Place {
     let place = Place::with("gated", &[]);
     for (path, text) in [
@@ -51,7 +51,7 @@ fn hits(place: &mut Place, query: &str) -> Vec<String> {
 
 /// "Memory system": layout and the three operations.
 #[test]
-fn seed_001_memory_is_read_freely_written_by_approval_and_searched() {
+fn memory_is_read_freely_written_by_approval_and_searched() {
     let mut place = place();
 
     // Read: the agent always can; CORE.md and the logs of today and yesterday are in context from the start…
@@ -106,7 +106,7 @@ fn seed_001_memory_is_read_freely_written_by_approval_and_searched() {
 
 /// "Agent behavior" and "Context budget".
 #[test]
-fn seed_001_the_agent_is_asked_to_suggest_and_to_be_brief() {
+fn the_agent_is_asked_to_suggest_and_to_be_brief() {
     // The guide that `nacre init` lays down asks for suggestions of what lasts, and says who decides.
     let guide = TEMPLATES.iter().find(|template| template.path == "AGENTS.md").unwrap().text;
     for word in ["memory_write", "approve"] {
@@ -125,7 +125,7 @@ fn seed_001_the_agent_is_asked_to_suggest_and_to_be_brief() {
 
 /// "Workspace files": five of them, each writable by the agent through the same gate, and distinct from memory.
 #[test]
-fn seed_001_workspace_files_pass_the_same_gate() {
+fn workspace_files_pass_the_same_gate() {
     let mut place = place();
     for (number, path) in
         [(1, "AGENTS.md"), (2, "SOUL.md"), (3, "USER.md"), (4, "TOOLS.md"), (5, "HEARTBEAT.md")]
@@ -149,7 +149,7 @@ fn seed_001_workspace_files_pass_the_same_gate() {
 
 /// "Session startup sequence", and the note on TOOLS.md behind it.
 #[test]
-fn seed_001_a_session_starts_in_this_order() {
+fn a_session_starts_in_this_order() {
     let mut place = place();
     let start = boot(&mut place, Visibility::Private);
     let text = start["markdown"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! Seed 002, paragraph by paragraph, under the profile `brain`: transcripts, MEMORY.md, knowledge taken out of projects,
+//! Brain's design, paragraph by paragraph, under the profile `brain`: transcripts, MEMORY.md, knowledge taken out of projects,
 //! tasks; who reads what, and what is told of it.
 
 #![expect(clippy::disallowed_methods, reason = "a test writes its own files")]
@@ -61,7 +61,7 @@ fn write(root: &Path, path: &str, text: &str) {
 
 /// Episodic memory: a file a conversation, a line a message, calls and results too, each with its time; only ever added to.
 #[test]
-fn seed_002_a_session_is_a_file_of_lines() {
+fn a_session_is_a_file_of_lines() {
     let mut place = place();
     say(
         &mut place,
@@ -97,7 +97,7 @@ fn seed_002_a_session_is_a_file_of_lines() {
 
 /// Long-term memory: a Markdown file that agents and people change, that is searched, and that every call starts with.
 #[test]
-fn seed_002_memory_md_is_written_at_once_and_read_by_every_call() {
+fn memory_md_is_written_at_once_and_read_by_every_call() {
     let mut place = place();
     let write = |place: &mut Place, content: &str| {
         place.call("memory_write", json!({ "path": "MEMORY.md", "content": content })).data
@@ -150,7 +150,7 @@ fn seed_002_memory_md_is_written_at_once_and_read_by_every_call() {
 /// Extracted knowledge: typed, cited by file and line, queryable; taken out anew in place of the old; written by extraction
 /// alone.
 #[test]
-fn seed_002_items_are_what_the_files_say() {
+fn items_are_what_the_files_say() {
     let (mut place, folder) = (place(), tempfile::tempdir().unwrap());
     write(
         folder.path(),
@@ -173,7 +173,7 @@ fn seed_002_items_are_what_the_files_say() {
         assert!(!decision[field].is_null(), "{field}: {decision}");
     }
     assert_eq!(items(&mut place, json!({ "query": "importer" }))[0]["type"], "task");
-    // The export has the file of the seed.
+    // The export has Brain's file.
     let out = folder.path().join("out");
     nacre::export::export(&place.view(), &out).unwrap();
     let exported: Value = serde_json::from_str(&fs::read_to_string(out.join("items.json")).unwrap()).unwrap();
@@ -197,9 +197,9 @@ fn seed_002_items_are_what_the_files_say() {
     place.check();
 }
 
-/// Task memory: fields of the seed, by priority, changed only on purpose, archived with their milestone.
+/// Task memory: Brain's fields, by priority, changed only on purpose, archived with their milestone.
 #[test]
-fn seed_002_tasks_have_a_state_that_someone_changes() {
+fn tasks_have_a_state_that_someone_changes() {
     let (mut place, folder) = (place(), tempfile::tempdir().unwrap());
     place.call(
         "task_add",
@@ -242,7 +242,7 @@ fn seed_002_tasks_have_a_state_that_someone_changes() {
 
 /// Pruning in memory: of tools' results the last five, of calls all; the file is as it was.
 #[test]
-fn seed_002_old_results_are_left_out_of_the_context() {
+fn old_results_are_left_out_of_the_context() {
     let mut place = place();
     for number in 0..8 {
         let id = format!("t{number}");
@@ -264,7 +264,7 @@ fn seed_002_old_results_are_left_out_of_the_context() {
 /// Flush and compaction: at 80,000 tokens the agent is asked to store what lasts, at 100,000 all but the last ten messages
 /// become one summary in the file, and the original is kept aside.
 #[test]
-fn seed_002_the_agent_is_asked_before_a_session_is_compacted() {
+fn the_agent_is_asked_before_a_session_is_compacted() {
     let mut place = place();
     let flush = |place: &mut Place, tokens: usize| {
         place.call("session_flush", json!({ "id": "host", "tokens": tokens })).data
@@ -305,7 +305,7 @@ fn seed_002_the_agent_is_asked_before_a_session_is_compacted() {
 
 /// Sessions that are over for 30 days are archived, and still read.
 #[test]
-fn seed_002_old_sessions_are_archived() {
+fn old_sessions_are_archived() {
     let mut place = place();
     say(&mut place, "old", &json!([remark(0), remark(1)]));
     place.later(31);
@@ -318,7 +318,7 @@ fn seed_002_old_sessions_are_archived() {
 /// Scopes: the admin reads and writes everything, a project what is its own and reads the admin's, a skill nothing: it is
 /// handed what it needs.
 #[test]
-fn seed_002_agents_stay_within_their_scope() {
+fn agents_stay_within_their_scope() {
     let mut place = place();
     files::put(&place, "MEMORY.md", "# Memory\n\n- The owner prefers concise responses.\n");
     place.group = place.home.group(&"blog".parse().unwrap(), noon()).unwrap();
@@ -377,10 +377,10 @@ fn seed_002_agents_stay_within_their_scope() {
     assert!(context["memory_snippet"].as_str().unwrap().contains("gardens"), "{message}");
 }
 
-/// Search: by words, in the scopes of the seed; conversations only where they are asked for; the sum of both kinds of
+/// Search: by words, in Brain's scopes; conversations only where they are asked for; the sum of both kinds of
 /// scores where the settings say so.
 #[test]
-fn seed_002_a_search_has_scopes() {
+fn a_search_has_scopes() {
     let (mut place, folder) = (place(), tempfile::tempdir().unwrap());
     files::put(&place, "MEMORY.md", "# Memory\n\n- The zeppelin loop has four stages.\n");
     say(&mut place, "s", &json!([{ "role": "user", "content": "Is the zeppelin loop done?" }]));
@@ -428,7 +428,7 @@ fn seed_002_a_search_has_scopes() {
 
 /// The five events, with the payload of each; the file has them too, the words of a search among them.
 #[test]
-fn seed_002_every_read_and_write_is_told() {
+fn every_read_and_write_is_told() {
     let mut place = Place::with("brain", &["session.compact_tokens=1000", "session.flush_tokens=800"]);
     let heard = listen(&mut place);
     let last = |name: &str| -> Value {
