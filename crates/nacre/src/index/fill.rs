@@ -88,6 +88,16 @@ pub(crate) fn fill(
     }
     database.refresh(now)?;
     let mut so_far = database.read(|db| embedded(db, embedder))?;
+    if so_far.done > 0 && embedder.dims() == 0 {
+        // The first answer tells the number of components. A model that is down has no new one.
+        let _ = embedder.embed_documents(&["a text"]);
+    }
+    let dims = embedder.dims();
+    if so_far.done > 0 && dims > 0 && !database.read(|db| dense::fits(db, dims))? {
+        // The model of this name was replaced by one with other vectors.
+        database.write(now, |tx, _| dense::forget(tx))?;
+        so_far = database.read(|db| embedded(db, embedder))?;
+    }
     if so_far.left > 0 {
         database.write(now, |tx, _| dense::adopt(tx, embedder.version()))?;
     }
