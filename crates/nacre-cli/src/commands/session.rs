@@ -146,10 +146,12 @@ fn list(context: &Context, limit: Option<usize>) -> Result<()> {
     let row = |session: &nacre::session::Session| {
         let (started, ended) = (minute(session.started_at), minute(session.ended_at));
         let packed = if session.archived { ", packed" } else { "" };
+        let project = session.project.as_ref().map(|name| format!(", project {}", plain(name.as_str())));
         let about = format!(
-            "{}  {started} to {ended}  {}{packed}",
+            "{}  {started} to {ended}  {}{packed}{}",
             count(session.messages, "message", "messages"),
-            session.format
+            session.format,
+            project.unwrap_or_default()
         );
         (line(&session.id, usize::MAX), about)
     };

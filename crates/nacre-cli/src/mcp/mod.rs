@@ -28,7 +28,7 @@ use rmcp::model::{
     ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
     ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 
@@ -73,6 +73,7 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
         untrusted: args.untrusted,
         visibility: context.global.visibility,
         zone: context::zone(),
+        project_folder: context::working_project(),
         ..Caller::agent(context.session(), context.now())
     };
     let own = Own::new(&context.home, &context.global.group, caller, context.global.now);
@@ -245,6 +246,14 @@ impl ServerHandler for Server {
             ProtocolVersion::V_2025_11_25,
             ProtocolVersion::V_2026_07_28,
         ])
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.seat.ask_for_roots(&context.peer).await;
+    }
+
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        self.seat.ask_for_roots(&context.peer).await;
     }
 
     async fn list_tools(

@@ -94,6 +94,11 @@ pub(crate) fn line(text: &str, source: &str, date: &str, number: Option<i64>) ->
     format!("- {} ({source}, {date}{number})", one_line(text))
 }
 
+/// Names where a memory comes from: its kind, and its project if the session works in another.
+pub(crate) fn source(kind: &str, project: Option<&str>) -> String {
+    project.map_or_else(|| kind.to_owned(), |project| format!("{kind} from project {}", one_line(project)))
+}
+
 /// Keeps the first lines of marked text, adds a last line that says so, and closes the block that is open there.
 pub fn cut_injected(lines: &[&str], last: &str) -> String {
     let mut kept = lines.to_vec();
@@ -220,13 +225,14 @@ pub(crate) fn is_listed(line: &str) -> bool {
         let types = ENTRY_TYPES.join("|");
         let months = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec";
         let date = format!(r"(?:today|yesterday|\d{{1,2}} (?:{months})(?: -?\d+)?)");
-        let age = format!(r"\((?:session [^\s()]+, )?(?:\d+d ago|{date})\)");
+        let project = r"from project .{1,100}";
+        let age = format!(r"\((?:session [^\s()]+, )?(?:\d+d ago|{date})(?:, {project})?\)");
         // `- Luna is a dog (fact, 16 Nov, id:4)`.
         let name = r"[^\s(),]+";
         let source = format!(
             r"{types}|relation|conversation|plugin {name}|lesson(?:, session {name})?|[^\s()]+:\d+(?:-\d+)?"
         );
-        let line = format!(r"- .*\((?:{source}), {date}(?:, id:\d+)?\)");
+        let line = format!(r"- .*\((?:{source})(?: {project})?, {date}(?:, id:\d+)?\)");
         // `[id:4] [fact] Luna is a dog (16 Nov)`, and with the age in days in version 0.1.
         let listed = format!(r"(?:- )?(?:\[id:\d+\] )?\[(?:{types}|lesson)\] .*{age}(?: \[id:\d+\])?");
         let said = r#"- .{1,80} said \(\d+d ago\): ".*""#;
@@ -304,6 +310,8 @@ mod tests {
             ("- Never use emojis (lesson, session s-1, yesterday)\n- Be brief (lesson, 3 May)", ""),
             ("- You answered \"Luna\" (conversation, today)\n- The gate is B22 (memory/a.md:3-9, 2 Jan)", ""),
             ("[id:4] [fact] User's dog is Luna (16 Nov)", ""),
+            ("- Luna is a dog (fact from project my app (old), 16 Nov, id:4)", ""),
+            ("[id:4] [fact] User's dog is Luna (16 Nov, from project nacre)", ""),
             ("- Lunch with Anna (today)", "- Lunch with Anna (today)"),
             ("- Bread (2 kg, 3 Nov)", "- Bread (2 kg, 3 Nov)"),
             ("- [fact] User's dog is Luna (3d ago) [id:4]", ""),

@@ -15,7 +15,7 @@ pub(crate) fn canonical(text: &str) -> String {
 
 /// Decodes percent-encoding once. Returns `None` if a `%` lacks its two hexadecimal digits, or if the bytes
 /// are not UTF-8.
-pub(crate) fn percent_decode(text: &str) -> Option<String> {
+pub fn percent_decode(text: &str) -> Option<String> {
     // The crate leaves a `%` without digits unchanged.
     let is_code =
         |rest: &str| rest.as_bytes().get(..2).is_some_and(|code| code.iter().all(u8::is_ascii_hexdigit));

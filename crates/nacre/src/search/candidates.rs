@@ -144,8 +144,7 @@ impl<'a> Pool<'a> {
         let members = members(corpus, request)?;
         let terms = retrievers::words(corpus.db, question, corpus.space)?;
         // Filters that need the rows are applied when these are read, so any passage may be needed.
-        let is_large =
-            members.len() > index::MAX_EXACT_VECTORS && !request.is_for_entries() && !request.includes_past();
+        let is_large = members.len() > index::MAX_EXACT_VECTORS && !request.filters_rows();
         Ok(Pool {
             corpus,
             members,

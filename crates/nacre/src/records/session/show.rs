@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::record::is_known;
+use crate::base::ids::ProjectName;
 use crate::base::redact::redact;
 use crate::base::text::{nearest, shorten};
 use crate::base::{Error, Result, Time};
@@ -20,6 +21,10 @@ pub struct Session {
     pub started_at: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Time>,
+    /// The project in which it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub project: Option<ProjectName>,
     /// The format of its transcript: transcript, jsonl, claude-code, codex, chatgpt or claude.
     pub format: String,
     /// Whether its transcript is packed.
@@ -43,14 +48,14 @@ pub struct SessionMessage {
 }
 
 redact! {
-    Session { id, format / messages, started_at, ended_at, archived }
+    Session { id, project, format / messages, started_at, ended_at, archived }
     SessionMessage { id, author, text / number, at }
 }
 
 const COLUMNS: &str =
     "SELECT id, (SELECT count(*) FROM passages WHERE passages.session = sessions.number AND live),
     started_at, ended_at, format, number,
-    EXISTS (SELECT 1 FROM transcripts WHERE session = sessions.id AND archived_at IS NOT NULL) FROM sessions";
+    EXISTS (SELECT 1 FROM transcripts WHERE session = sessions.id AND archived_at IS NOT NULL), project FROM sessions";
 
 /// Returns the newest sessions, and the number of all sessions.
 pub(crate) fn list(db: &Connection, limit: usize) -> Result<(Vec<Session>, i64)> {
@@ -128,5 +133,6 @@ fn session(row: &Row<'_>) -> Result<Session> {
         ended_at: row.get(3)?,
         format: row.get(4)?,
         archived: row.get(6)?,
+        project: row.get(7)?,
     })
 }
