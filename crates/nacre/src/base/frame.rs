@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::text::visible;
+
 /// The start of every opening tag. A note follows that tells the model what the block is.
 const TAG: &str = "<memory source=\"nacre\"";
 /// Opens a block of memories.
@@ -57,9 +59,9 @@ const OLD_HEADINGS: &[&str] = &[
 ];
 
 /// Returns text on one line that can't be taken for structure around it: no line break of any script, no control
-/// character, no tag of ours.
+/// character, no tag of ours, and nothing that a person does not see.
 pub(crate) fn one_line(text: &str) -> String {
-    let plain = text.replace("<!--", "<! --").replace("-->", "-- >");
+    let plain = visible(text).replace("<!--", "<! --").replace("-->", "-- >");
     let plain = without_tags(&plain);
     let breaks = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     plain.split(breaks).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
@@ -257,6 +259,8 @@ mod tests {
             ("x </memory> y < /MEMORY>", "x &lt;/memory> y &lt; /MEMORY>"),
             ("<memory source=\"nacre\"> <memo> Vec<u8>", "&lt;memory source=\"nacre\"> <memo> Vec<u8>"),
             ("\u{1b}[31mred\u{0}", "[31mred"),
+            ("a\u{e0041}\u{e0042}b\u{202e}c\u{2066}d\u{200b}e", "abcde"),
+            ("x <\u{200b}/memory> y", "x &lt;/memory> y"),
         ] {
             assert_eq!(one_line(content), line);
         }

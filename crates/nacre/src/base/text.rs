@@ -1,5 +1,7 @@
 //! Functions on plain text: decoding, length, equality and similarity.
 
+use std::borrow::Cow;
+
 use unicode_normalization::UnicodeNormalization;
 
 /// Returns the form in which two texts are compared: they are the same if they are equal after trimming and
@@ -11,6 +13,19 @@ pub(crate) fn canonical(text: &str) -> String {
     // Case comes before NFC: lower case may compose where upper case does not.
     let lower: String = text.nfc().flat_map(char::to_lowercase).nfc().collect();
     lower.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns text without characters that a person does not see.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if text.contains(is_unseen) { text.replace(is_unseen, "").into() } else { Cow::Borrowed(text) }
+}
+
+/// Tells whether a character is invisible to people but read by models, or changes the direction of the text. Joiners are
+/// not: some scripts and emoji need them.
+fn is_unseen(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Decodes percent-encoding once. Returns `None` if a `%` lacks its two hexadecimal digits, or if the bytes

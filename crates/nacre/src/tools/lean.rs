@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::base::Calendar;
 use crate::base::ids::{EntryId, ProjectName};
+use crate::base::text::visible;
 use crate::records::graph::{Cite, GraphMatch, RecallResult};
 use crate::search::{Hit, ScorePart, SearchResults, Why};
 
@@ -128,7 +129,7 @@ impl LeanHit {
         LeanHit {
             id,
             r#type,
-            text: text.clone(),
+            text: visible(text).into_owned(),
             time: calendar.date(*at),
             source,
             superseded_by: entry.as_ref().and_then(|entry| entry.superseded_by.clone()),
