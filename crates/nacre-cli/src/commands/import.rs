@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use nacre::Kind;
 use nacre::export::ImportReport;
 use nacre::import::{FORMATS, Format, Options, Report, format};
+use nacre::{Caller, Kind};
 use serde_json::json;
 
 use crate::args::{Import, OWN_FORMATS};
@@ -23,7 +23,9 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
     if found && !context.global.json {
         render::note(&format!("found {}", plain(&path.display().to_string())));
     }
-    let (mut group, caller) = (context.whole_group("import")?, context.caller());
+    // The source may come from any project, whatever the person works in now.
+    let caller = Caller { project_folder: None, ..context.caller() };
+    let mut group = context.whole_group("import")?;
     let mut view = group.enter(&caller)?;
     let options = Options { dry_run: args.dry_run, name: args.name.clone() };
     let effect = if args.dry_run { Effect::Reads } else { Effect::Writes };
@@ -36,6 +38,11 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
         render::json(&done)?;
     } else {
         render::out(&say(&done))?;
+    }
+    let documents = done.kinds.get("document").map_or(0, |counts| counts.added);
+    if documents > 0 && !view.settings().documents.index && !context.global.json {
+        let documents = count(documents, "document is", "documents are");
+        render::note(&format!("{documents} not searched: `documents.index` is off in this profile"));
     }
     Ok(ExitCode::SUCCESS)
 }

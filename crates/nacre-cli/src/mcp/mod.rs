@@ -427,21 +427,27 @@ impl ServerHandler for Server {
 /// Returns the server's instructions for the agent, with this profile's budget.
 fn instructions(settings: &nacre::Settings) -> String {
     let offered = |name: &str| settings.tools.offer.iter().any(|tool| tool == name);
-    // A paragraph about a tool that is not offered would confuse the model.
-    let fits = |paragraph: &&str| {
-        let named = TOOLS.iter().map(|tool| tool.name).filter(|name| paragraph.contains(name));
-        named.clone().next().is_none() || named.clone().any(offered)
-    };
-    let mut text = SKILL.split("\n\n").filter(fits).collect::<Vec<_>>().join("\n\n").trim_end().to_owned();
     let instead = [
         ("memory_search", "memory_query", "memory_query"),
         ("memory_feedback", "memory_reinforce", "memory_reinforce or memory_demote"),
     ];
-    for (absent, offers, words) in instead {
-        if !offered(absent) && offered(offers) {
-            text = text.replace(absent, words);
-        }
-    }
+    let instead = instead.into_iter().filter(|(absent, offers, _)| !offered(absent) && offered(offers));
+    let skill = instead.fold(SKILL.to_owned(), |skill, (absent, _, words)| skill.replace(absent, words));
+    // Text about a tool that is not offered would confuse the model.
+    let fits = |text: &str| {
+        let mut named = TOOLS.iter().map(|tool| tool.name).filter(|name| text.contains(name)).peekable();
+        named.peek().is_none() || named.any(offered)
+    };
+    let paragraphs = skill.trim_end().split("\n\n").filter(|paragraph| fits(paragraph));
+    let fitting = paragraphs.map(|paragraph| {
+        paragraph
+            .split_inclusive(". ")
+            .filter(|sentence| fits(sentence))
+            .collect::<String>()
+            .trim_end()
+            .to_owned()
+    });
+    let mut text = fitting.collect::<Vec<_>>().join("\n\n");
     if settings.limits.store > 0 {
         text.push_str(&format!("\n\nA session may store {} memories. Be selective.", settings.limits.store));
     }
