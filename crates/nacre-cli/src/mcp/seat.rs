@@ -95,7 +95,7 @@ impl Seat {
 pub struct Own {
     home: Home,
     name: GroupName,
-    caller: Caller,
+    caller: Arc<Caller>,
     /// The folder of the project that the client reports.
     root: Arc<Mutex<Option<PathBuf>>>,
     /// A fixed time, in tests.
@@ -108,13 +108,13 @@ pub struct Own {
 
 impl Own {
     pub fn new(home: &Home, name: &GroupName, caller: Caller, clock: Option<Time>) -> Own {
-        let (home, name) = (home.clone(), name.clone());
+        let (home, name, caller) = (home.clone(), name.clone(), Arc::new(caller));
         let root = Arc::default();
         Own { home, name, caller, root, clock, group: Arc::default(), behind: Arc::default() }
     }
 
     fn caller(&self) -> Caller {
-        let caller = self.caller.clone();
+        let caller = Caller::clone(&self.caller);
         let project_folder = lock(&self.root).clone().or(caller.project_folder);
         Caller { project_folder, ..caller }
     }

@@ -100,7 +100,7 @@ impl Request for StoreRequest {
         Ok(r#type.behavioral() || self.supersedes.as_ref().is_some_and(|old| is_behavioral(view, old)))
     }
 
-    fn from_here(mut self, view: &View<'_>) -> Result<StoreRequest> {
+    fn with_place(mut self, view: &View<'_>) -> Result<StoreRequest> {
         if self.project.is_none() && self.supersedes.is_none() {
             self.project = view.read(|db| project::current::of_caller(db, view.caller()))?;
         }

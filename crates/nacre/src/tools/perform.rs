@@ -131,7 +131,7 @@ pub(super) fn perform<R: Request>(
         },
     };
     // A person approves it later, from another folder.
-    let request = if matches!(mode, Mode::Try) { request.from_here(view)? } else { request };
+    let request = if matches!(mode, Mode::Try) { request.with_place(view)? } else { request };
     let arguments = matches!(mode, Mode::Try).then(|| arguments(&request)).transpose()?;
     let lost = if arguments.is_some() { request.loses(view)? } else { None };
     let (caller, name) = (view.caller(), tool.name);

@@ -178,7 +178,7 @@ pub trait Request: Clone + Serialize + DeserializeOwned + JsonSchema {
     }
     /// Fills in what the place of the caller decides. A request that waits is run later, from another place.
     #[doc(hidden)]
-    fn from_here(self, _: &View<'_>) -> Result<Self> {
+    fn with_place(self, _: &View<'_>) -> Result<Self> {
         Ok(self)
     }
     /// Returns the text that it would delete or replace, for the person who decides about it.

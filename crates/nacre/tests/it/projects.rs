@@ -129,7 +129,11 @@ fn a_search_in_a_folder_writes_nothing() {
 fn working_in_a_folder_does_not_have_its_files_read() {
     let mut place = Place::new();
     let folder = work_in(&mut place, "heron");
-    std::fs::write(folder.join("NOTES.md"), "# Notes\n\nDecision: use SQLite for storage.\n").unwrap();
+    nacre::files::write_atomically(
+        &folder.join("NOTES.md"),
+        b"# Notes\n\nDecision: use SQLite for storage.\n",
+    )
+    .unwrap();
     place.store("The port is 7070");
     assert!(nacre::project::list(&place.view()).unwrap().is_empty());
     // A person names the folder, and the project keeps its name.
@@ -160,6 +164,25 @@ fn the_brief_began_with_another_project() {
         ]
     );
     assert_eq!(nacre::strip_injected(&brief.text), "", "it is recognised when it comes back");
+}
+
+#[test]
+fn a_turn_gave_another_project_first() {
+    let mut place = Place::new();
+    for (folder, content) in [
+        ("heron", "The deploy command of the service is make ship"),
+        ("otter", "The deploy command of the service is make push"),
+        ("tern", "The deploy command of the service is make release"),
+    ] {
+        work_in(&mut place, folder);
+        place.later(1).store(content);
+    }
+    work_in(&mut place, "otter");
+    let request = turn::Request::new("what is the deploy command of the service?");
+    let injected = turn::run(&mut place.view(), &request).unwrap().markdown;
+    let lines: Vec<&str> = injected.lines().filter(|line| line.starts_with("- ")).collect();
+    assert!(lines[0].starts_with("- The deploy command of the service is make push (fact, "), "{injected}");
+    assert!(injected.contains("(fact from project heron, "), "nothing is hidden: {injected}");
 }
 
 #[test]

@@ -164,8 +164,12 @@ fn chosen(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Re
     let language = turning.message.language();
     let mut kept: Vec<Recalled> = Vec::new();
     for one in good {
-        let same =
-            kept.iter().position(|other| likeness(&other.hit.text, &one.hit.text, language) >= SAME_LIKENESS);
+        let same = kept.iter().position(|other| {
+            // The same words about another project say something else.
+            let projects = other.hit.project.as_ref().zip(one.hit.project.as_ref());
+            projects.is_none_or(|(one, other)| one == other)
+                && likeness(&other.hit.text, &one.hit.text, language) >= SAME_LIKENESS
+        });
         match same {
             // Of two that say the same, the newer one counts.
             Some(place) if one.hit.at > kept[place].hit.at => kept[place] = one,
@@ -174,7 +178,7 @@ fn chosen(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Re
         }
     }
     kept.truncate(MAX_LINES);
-    kept.sort_by_key(|one| one.hit.at);
+    kept.sort_by_key(|one| (other_project(turning, &one.hit).is_some(), one.hit.at));
     Ok(kept)
 }
 

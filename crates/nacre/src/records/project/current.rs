@@ -137,6 +137,7 @@ fn candidates(folder: &Path) -> impl Iterator<Item = ProjectName> + use<> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::files;
 
     #[test]
     fn a_project_is_the_git_root_or_the_folder() {
@@ -148,13 +149,12 @@ mod tests {
         {
             fs::create_dir_all(place.join(folder)).unwrap();
         }
-        fs::write(
-            user.join("fix/.git"),
-            format!("gitdir: {}\n", user.join("app/.git/worktrees/fix").display()),
-        )
-        .unwrap();
+        let write =
+            |path: &str, text: &str| files::write_atomically(&user.join(path), text.as_bytes()).unwrap();
+        let worktree = user.join("app/.git/worktrees/fix");
+        write("fix/.git", &format!("gitdir: {}\n", worktree.display()));
         // A submodule has its own repository inside that of the other.
-        fs::write(user.join("app/lib/.git"), "gitdir: ../.git/modules/lib\n").unwrap();
+        write("app/lib/.git", "gitdir: ../.git/modules/lib\n");
         let found = |folder: &str| {
             let [git, any] = [git_root, root].map(|root| root(&place.join(folder), Some(&user)));
             [git, any]
