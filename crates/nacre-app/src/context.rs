@@ -2,7 +2,7 @@
 //! here the program decides whether a person or an agent is acting.
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -169,7 +169,8 @@ impl Context {
     /// Returns the caller of this command: the person at this terminal, or an agent.
     pub fn caller(&self) -> Caller {
         let (actor, visibility, role, zone) = (self.actor, self.global.visibility, self.role(), zone());
-        Caller { actor, visibility, role, zone, ..Caller::person(self.session(), self.now()) }
+        let project_folder = working_project();
+        Caller { actor, visibility, role, zone, project_folder, ..Caller::person(self.session(), self.now()) }
     }
 
     fn role(&self) -> Role {
@@ -367,7 +368,7 @@ pub fn settings_for_agents(global: &Global) -> Result<(Settings, Option<&'static
 }
 
 /// Returns the settings of the home's own file, without flags and environment.
-fn own_settings(home: &std::path::Path) -> nacre::Result<Settings> {
+fn own_settings(home: &Path) -> nacre::Result<Settings> {
     Settings::from_layers(None, &file_layer(home)?.into_iter().collect::<Vec<_>>())
 }
 
@@ -493,6 +494,17 @@ pub fn home_path(global: &Global) -> Result<PathBuf> {
     }
 }
 
+/// Returns the project that this process works in: the git repository around its working directory. Many clients start
+/// servers in a folder that says nothing, so any other folder counts only if a client reports it.
+pub fn working_project() -> Option<PathBuf> {
+    nacre::project::git_root(&std::env::current_dir().ok()?, user_folder().ok().as_deref())
+}
+
+/// Returns the project of a folder that a client reports.
+pub fn reported_project(folder: &Path) -> Option<PathBuf> {
+    nacre::project::root(folder, user_folder().ok().as_deref()).filter(|_| folder.is_absolute())
+}
+
 /// Returns the folder that an environment variable names.
 pub fn folder_in(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|folder| !folder.is_empty()).map(PathBuf::from)
@@ -513,7 +525,7 @@ fn platform_home() -> Result<PathBuf> {
 }
 
 /// Returns the layers of settings over the profile: file, environment, flags.
-pub fn layers(home: &std::path::Path, flags: &[String]) -> nacre::Result<Vec<Layer>> {
+pub fn layers(home: &Path, flags: &[String]) -> nacre::Result<Vec<Layer>> {
     let mut layers: Vec<Layer> = file_layer(home)?.into_iter().collect();
     layers.extend(Layer::from_environment(|name| std::env::var(name).ok())?);
     for pair in flags {
@@ -523,7 +535,7 @@ pub fn layers(home: &std::path::Path, flags: &[String]) -> nacre::Result<Vec<Lay
 }
 
 /// Returns the layer of the home's settings file; `None`: there is no file.
-fn file_layer(home: &std::path::Path) -> nacre::Result<Option<Layer>> {
+fn file_layer(home: &Path) -> nacre::Result<Option<Layer>> {
     let file = home.join(SETTINGS_FILE);
     match std::fs::read_to_string(&file) {
         Ok(text) => Ok(Some(Layer::from_toml(file.display().to_string(), &text)?)),

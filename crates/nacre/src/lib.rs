@@ -49,6 +49,7 @@ pub use base::frame::{cut_injected, mark_injected, mark_request, strip_injected}
 pub use base::ids::{BadId, CollectionName, EntryId, EntryRef, GroupName, ProjectName, SessionId, TaskId};
 pub use base::progress::{Progress, Unit};
 pub use base::secret::Secret;
+pub use base::text::percent_decode;
 pub use base::{Calendar, Day, Error, Result, Settings, Time, Zone, diff, files, redact, zip};
 pub use context::boot::{Boot, Part as BootPart};
 pub use context::brief::{Brief, BriefEntry, MadeBy};

@@ -1,7 +1,7 @@
 //! Memories: store, search, correct, turns and lessons.
 
 use clap::{Args, Subcommand};
-use nacre::{CollectionName, EntryType};
+use nacre::{CollectionName, EntryType, ProjectName};
 
 use super::value::{EntryName, Target, Text, When, entry_type};
 
@@ -26,6 +26,9 @@ pub struct Store {
     /// Never show it in shared sessions
     #[arg(long)]
     pub private: bool,
+    /// The project that it belongs to [default: the git repository of the working directory]
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<ProjectName>,
 }
 
 #[derive(Debug, Args)]
@@ -48,6 +51,9 @@ pub struct Search {
     /// Only in this collection
     #[arg(long, value_name = "NAME")]
     pub collection: Option<CollectionName>,
+    /// Only what was written in this project
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<ProjectName>,
     /// Only this type
     #[arg(long = "type", short, value_name = "TYPE", value_parser = entry_type())]
     pub r#type: Option<EntryType>,

@@ -9,7 +9,7 @@ use nacre::maintain::{JobShown, Which};
 use nacre::{Caller, GroupName, Note, SyncReport, Zone};
 use serde_json::json;
 
-use super::install;
+use super::{config, install};
 use crate::args::{Audit, Global, Maintain};
 use crate::clients::{CLIENTS, Hooks, LastRun, Machine};
 use crate::context::{self, Context};
@@ -18,6 +18,7 @@ use crate::render::{self, Effect, Failure, Paint, Progress, Unit, count, line, p
 
 pub fn init(context: &Context, bare: bool) -> Result<ExitCode> {
     context.home.create()?;
+    config::keep_profile(context)?;
     let (mut group, caller) = (context.group()?, context.caller());
     let mut view = group.enter(&caller)?;
     view.create()?;

@@ -126,9 +126,7 @@ fn set(context: &Context, key: &str, value: Option<&str>) -> Result<()> {
         None => return Err(unknown(key)),
     }
     context.home.create()?;
-    let text = std::fs::read_to_string(&file).map_err(nacre::Error::io(&file))?;
-    let mut document: DocumentMut =
-        text.parse().with_context(|| format!("{} is not valid TOML", file.display()))?;
+    let mut document = read(&file)?;
     let changed = write_key(&mut document, key, value);
     let text = document.to_string();
     Settings::from_layers(None, &[Layer::from_toml(file.display().to_string(), &text)?])?;
@@ -146,6 +144,35 @@ fn set(context: &Context, key: &str, value: Option<&str>) -> Result<()> {
         render::note(&format!("{variable} in the environment still overrides nacre.toml"));
     }
     Ok(())
+}
+
+/// Writes the profile of `--profile` into nacre.toml, unless the file has one already. `nacre init` does so for a person:
+/// without it the next command would run with the default profile again.
+pub fn keep_profile(context: &Context) -> Result<()> {
+    let Some(profile) = context.global.profile.as_deref().filter(|_| !context.is_agent()) else {
+        return Ok(());
+    };
+    let file = context.home.path().join(SETTINGS_FILE);
+    let mut document = read(&file)?;
+    match document.get("profile").and_then(Item::as_str) {
+        None => {
+            write_key(&mut document, "profile", Some(profile));
+            Ok(nacre::files::write_atomically(&file, document.to_string().as_bytes())?)
+        }
+        Some(kept) => {
+            if settings::profile_name(kept) != settings::profile_name(profile) {
+                context.hint(&format!(
+                    "nacre.toml keeps profile `{kept}`; `nacre config set profile {profile}` changes it"
+                ));
+            }
+            Ok(())
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<DocumentMut> {
+    let text = std::fs::read_to_string(file).map_err(nacre::Error::io(file))?;
+    text.parse().with_context(|| format!("{} is not valid TOML", file.display()))
 }
 
 /// Returns the value that a settings file gives a key.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use nacre::call::{BriefRequest, DeleteRequest, GetRequest, Got, SearchRequest, StoreRequest, UpdateRequest};
 use nacre::import::Provenance;
 use nacre::redact::{MASK, Redact};
-use nacre::{EntryId, EntryRef, FilePath, Hit, Outcome, Request, Tags, Time};
+use nacre::{EntryId, EntryRef, FilePath, Hit, Outcome, Request, SearchResults, Tags, Time};
 use serde_json::Value;
 
 use super::editor;
@@ -84,6 +84,7 @@ pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
         tags: tags(&args.tags),
         supersedes: args.supersedes.map(|id| context.entry(&id)).transpose()?,
         private: args.private.then_some(true),
+        project: args.project,
     };
     run(context, request)
 }
@@ -193,6 +194,7 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
         tags: tags(&args.tags),
         scope: scope.collect::<Result<_, _>>()?,
         collection: args.collection,
+        project: args.project,
         include_superseded: args.include_superseded,
         include_archived: args.include_archived,
         limit: args.limit,
@@ -219,8 +221,9 @@ pub fn show_found(context: &Context, request: SearchRequest) -> Result<ExitCode>
         }
     }
     let paint = Paint::stdout();
-    let lines =
-        |hits: &[Hit]| -> String { hits.iter().map(|hit| hit_lines(context, hit, explain, paint)).collect() };
+    let lines = |hits: &[Hit]| -> String {
+        hits.iter().map(|hit| hit_lines(context, found, hit, explain, paint)).collect()
+    };
     let mut text = lines(&found.hits);
     if !found.standing.is_empty() {
         text.push_str(&paint.dim("standing instructions and preferences that may apply:\n"));
@@ -273,7 +276,7 @@ fn in_column(text: &str, beside: &str, paint: Paint) -> String {
     }
 }
 
-fn hit_lines(context: &Context, hit: &Hit, explain: bool, paint: Paint) -> String {
+fn hit_lines(context: &Context, found: &SearchResults, hit: &Hit, explain: bool, paint: Paint) -> String {
     let (head, kind) = match hit {
         Hit { entry: Some(entry), .. } => (&*format!("[id:{}]", entry.number), entry.r#type.as_str()),
         Hit { item: Some(item), .. } => ("[item]", item.item.as_str()),
@@ -286,7 +289,14 @@ fn hit_lines(context: &Context, hit: &Hit, explain: bool, paint: Paint) -> Strin
     };
     let tags = hit.entry.iter().flat_map(|entry| entry.tags.iter());
     let tags: String = tags.map(|tag| format!(" #{}", plain(tag).replace(' ', "_"))).collect();
-    let beside = format!("{tags}  ({})", age(context.now(), hit.at));
+    let is_listed = hit.why.iter().any(|why| why.lane == "recent");
+    let project = match (&hit.project, found.other_project(hit)) {
+        // An item names its project below.
+        (Some(name), Some(_)) if hit.item.is_none() => format!(", from project {}", plain(name.as_str())),
+        (Some(name), None) if is_listed => format!(", project {}", plain(name.as_str())),
+        _ => String::new(),
+    };
+    let beside = format!("{tags}  ({}{project})", age(context.now(), hit.at));
     let mut text = format!(
         "{} {} {}\n",
         paint.bold(&format!("{head:7}")),
@@ -303,8 +313,8 @@ fn hit_lines(context: &Context, hit: &Hit, explain: bool, paint: Paint) -> Strin
     }
     if let Some(document) = &hit.document {
         let (path, [first, last]) = (line(&document.path, usize::MAX), document.lines);
-        under(match (&hit.item, &document.collection) {
-            (Some(item), _) => format!("{}: {path}:{first}", plain(item.project.as_str())),
+        under(match (&hit.project, &document.collection) {
+            (Some(project), _) => format!("{}: {path}:{first}", plain(project.as_str())),
             (None, Some(collection)) => format!("{collection}: {path}:{first}-{last}"),
             (None, None) => format!("{path}:{first}-{last}"),
         });
@@ -354,6 +364,7 @@ pub fn show(context: &Context, id: &EntryName) -> Result<ExitCode> {
     let time = |time: Option<Time>| time.map(|time| time.to_string());
     let id = |id: &Option<EntryId>| id.as_ref().map(|id| context.with_short_ids(id.as_str()));
     for (name, value) in [
+        ("project", provenance.project.as_ref().map(ToString::to_string)),
         ("confirmed", time(entry.last_hit_at)),
         ("last shown", time(entry.last_returned_at)),
         ("supersedes", id(&entry.supersedes)),

@@ -7,6 +7,7 @@
 
 use std::io::{IsTerminal, Read, Seek, SeekFrom};
 use std::mem::ManuallyDrop;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
@@ -35,9 +36,6 @@ const MAX_BRIEF_CHARS: usize = 8_000;
 /// The longest startup context. It is made again, and shorter, if escapes take more room than usual.
 const MAX_BOOT_CHARS: usize = 8_400;
 const MIN_BOOT_CHARS: usize = 2_000;
-
-const COMPACTED: &str = "The conversation was just compacted. If it taught you something lasting that is not stored yet, \
-    store it now with memory_store. The memories from earlier sessions follow again.";
 
 const CUT: &str = "(More did not fit; search for it.)";
 
@@ -301,10 +299,12 @@ fn session_start(global: Global, input: &Input) -> Result<String> {
         return Ok(String::new());
     }
     // The user's settings decide what the agent is given, whether or not it may ask for it by itself.
-    let (visibility, zone) = (caller.visibility, context::zone());
-    let person = Caller { visibility, zone, ..Caller::person(caller.session, caller.now) };
+    let Caller { visibility, zone, project_folder, session, now, .. } = caller;
+    let person = Caller { visibility, zone, project_folder, ..Caller::person(session, now) };
     let note = match input.text(&["source"]) {
-        Some("compact") if group.settings().session.flush == Flush::Prompt => mark_request(COMPACTED) + "\n",
+        Some("compact") if group.settings().session.flush == Flush::Prompt => {
+            group.settings().store_tools().map(|tools| compacted(&tools)).unwrap_or_default()
+        }
         _ => String::new(),
     };
     let mut view = group.enter(&person)?;
@@ -319,6 +319,15 @@ fn session_start(global: Global, input: &Input) -> Result<String> {
         String::new()
     };
     Ok((note + &said).trim_end().to_owned())
+}
+
+/// Asks the agent, after a compaction, to store what it still knows.
+fn compacted(tools: &str) -> String {
+    let request = format!(
+        "The conversation was just compacted. If it taught you something lasting that is not stored yet, store it now \
+         with {tools}. The memories from earlier sessions follow again."
+    );
+    mark_request(&request) + "\n"
 }
 
 /// Makes a startup context that fits after the note. Escapes count too, so it may take several attempts.
@@ -414,9 +423,8 @@ fn open(global: Global, input: &Input) -> Result<(ManuallyDrop<Group>, Caller, P
     let home = Home::new(context.home.path(), settings);
     let (plugins, name) = (context.plugins, context.global.group.clone());
     let group = ManuallyDrop::new(plugins.make_briefs(home, &name).group(&name, now)?);
-    let visibility = context.global.visibility;
-    let zone = context::zone();
-    Ok((group, Caller { visibility, zone, ..Caller::agent(session, now) }, plugins))
+    let (visibility, zone, project_folder) = (context.global.visibility, context::zone(), input.project());
+    Ok((group, Caller { visibility, zone, project_folder, ..Caller::agent(session, now) }, plugins))
 }
 
 fn put(global: &Global, input: &Input, what: What) -> Result<()> {
@@ -424,7 +432,7 @@ fn put(global: &Global, input: &Input, what: What) -> Result<()> {
     let at = global.now.unwrap_or_else(context::now);
     let session = input.session().or_else(|| context::told_session(global));
     let (session, visibility) = (session.unwrap_or_else(|| SessionId::new(at)), global.visibility);
-    let heard = Heard { session, at, visibility, what };
+    let heard = Heard { session, at, visibility, folder: input.project(), what };
     let order = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     Ok(spool::put(&home(global)?, &global.group, order, durable, &heard)?)
 }
@@ -498,6 +506,13 @@ impl Input {
     fn answer(&self) -> Option<&str> {
         let names = ["last_assistant_message", "lastAssistantMessage", "prompt_response", "text"];
         self.text(&names).or_else(|| self.0.pointer("/tool_info/response")?.as_str())
+    }
+
+    /// Returns the folder of the project: the working directory that the client reports, or else the hook's own. Cursor
+    /// reports the folders of its workspace, the first of which counts.
+    fn project(&self) -> Option<PathBuf> {
+        let reported = self.text(&["cwd"]).or_else(|| self.0.pointer("/workspace_roots/0")?.as_str());
+        reported.map_or_else(context::working_project, |folder| context::reported_project(Path::new(folder)))
     }
 
     /// Returns the session. Cursor's events have a conversation, and its session's start has the same id as a session.

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use nacre::Kind;
 use nacre::export::ImportReport;
 use nacre::import::{FORMATS, Format, Options, Report, detect, format};
+use nacre::{Caller, Kind};
 use serde_json::json;
 
 use super::session;
@@ -114,7 +114,9 @@ fn is_transcript(path: &Path) -> bool {
 
 /// Imports the memory of another program.
 fn from_program(context: &Context, format: &'static Format, path: &Path, args: &Import) -> Result<ExitCode> {
-    let (mut group, caller) = (context.whole_group("import")?, context.caller());
+    // The source may come from any project, whatever the person works in now.
+    let caller = Caller { project_folder: None, ..context.caller() };
+    let mut group = context.whole_group("import")?;
     let mut view = group.enter(&caller)?;
     let options = Options { dry_run: args.dry_run, name: args.name.clone() };
     let effect = if args.dry_run { Effect::Reads } else { Effect::Writes };
@@ -127,6 +129,11 @@ fn from_program(context: &Context, format: &'static Format, path: &Path, args: &
         render::json(&done)?;
     } else {
         render::out(&say(&done))?;
+    }
+    let documents = done.kinds.get("document").map_or(0, |counts| counts.added);
+    if documents > 0 && !view.settings().documents.index && !context.global.json {
+        let documents = count(documents, "document is", "documents are");
+        render::note(&format!("{documents} not searched: `documents.index` is off in this profile"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -36,6 +36,7 @@ pub fn run(context: &Context) -> Result<ExitCode> {
             role: context.global.role.map_or(Role::Project, Into::into),
             visibility: context.global.visibility,
             zone: context::zone(),
+            project_folder: context::working_project(),
             ..Caller::agent(context.session(), context.now())
         };
         let mut answer = |input| {

@@ -147,11 +147,13 @@ fn list(context: &Context, limit: Option<usize>) -> Result<()> {
     let lines = |session: &nacre::session::Session| {
         let (started, ended) = (minute(session.started_at), minute(session.ended_at));
         let packed = if session.archived { ", packed" } else { "" };
+        let project = session.project.as_ref().map(|name| format!(", project {}", plain(name.as_str())));
         let about = format!(
-            "  {}  {}  {started} to {ended}  {}{packed}",
+            "  {}  {}  {started} to {ended}  {}{packed}{}",
             line(&session.id, usize::MAX),
             count(session.messages, "message", "messages"),
-            session.format
+            session.format,
+            project.unwrap_or_default()
         );
         let title = if session.title.is_empty() { "(no messages)" } else { &session.title };
         format!("{}\n{}\n", paint.bold(&line(title, usize::MAX)), paint.dim(&about))

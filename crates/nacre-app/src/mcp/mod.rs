@@ -28,7 +28,7 @@ use rmcp::model::{
     ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
     ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 
@@ -73,6 +73,7 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
         untrusted: args.untrusted,
         visibility: context.global.visibility,
         zone: context::zone(),
+        project_folder: context::working_project(),
         ..Caller::agent(context.session(), context.now())
     };
     let own = Own::new(&context.home, &context.global.group, caller, context.global.now);
@@ -247,6 +248,14 @@ impl ServerHandler for Server {
         ])
     }
 
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.seat.ask_for_roots(&context.peer).await;
+    }
+
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        self.seat.ask_for_roots(&context.peer).await;
+    }
+
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -418,21 +427,27 @@ impl ServerHandler for Server {
 /// Returns the server's instructions for the agent, with this profile's budget.
 fn instructions(settings: &nacre::Settings) -> String {
     let offered = |name: &str| settings.tools.offer.iter().any(|tool| tool == name);
-    // A paragraph about a tool that is not offered would confuse the model.
-    let fits = |paragraph: &&str| {
-        let named = TOOLS.iter().map(|tool| tool.name).filter(|name| paragraph.contains(name));
-        named.clone().next().is_none() || named.clone().any(offered)
-    };
-    let mut text = SKILL.split("\n\n").filter(fits).collect::<Vec<_>>().join("\n\n").trim_end().to_owned();
     let instead = [
         ("memory_search", "memory_query", "memory_query"),
         ("memory_feedback", "memory_reinforce", "memory_reinforce or memory_demote"),
     ];
-    for (absent, offers, words) in instead {
-        if !offered(absent) && offered(offers) {
-            text = text.replace(absent, words);
-        }
-    }
+    let instead = instead.into_iter().filter(|(absent, offers, _)| !offered(absent) && offered(offers));
+    let skill = instead.fold(SKILL.to_owned(), |skill, (absent, _, words)| skill.replace(absent, words));
+    // Text about a tool that is not offered would confuse the model.
+    let fits = |text: &str| {
+        let mut named = TOOLS.iter().map(|tool| tool.name).filter(|name| text.contains(name)).peekable();
+        named.peek().is_none() || named.any(offered)
+    };
+    let paragraphs = skill.trim_end().split("\n\n").filter(|paragraph| fits(paragraph));
+    let fitting = paragraphs.map(|paragraph| {
+        paragraph
+            .split_inclusive(". ")
+            .filter(|sentence| fits(sentence))
+            .collect::<String>()
+            .trim_end()
+            .to_owned()
+    });
+    let mut text = fitting.collect::<Vec<_>>().join("\n\n");
     if settings.limits.store > 0 {
         text.push_str(&format!("\n\nA session may store {} memories. Be selective.", settings.limits.store));
     }

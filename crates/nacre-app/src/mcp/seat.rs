@@ -1,11 +1,13 @@
 //! The caller of a request and its group handle, the only difference between standard input and HTTP. A pipe has one client with
 //! one group; over HTTP the token of every request identifies the caller.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use nacre::{Actor, Caller, Group, GroupName, Home, SessionId, Time, View};
 use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer};
+use rmcp::{ErrorData, Peer, RoleServer};
 use serde_json::json;
 
 use crate::context::{self, now};
@@ -18,6 +20,9 @@ use crate::groups::who::{Principal, Who};
 const SESSION_KEYS: &[&str] = &["nacre/session", "sessionId"];
 /// The header in which a client before 2026-07-28 names its connection.
 const CONNECTION: &str = "mcp-session-id";
+
+/// How long a client may take to list its folders.
+const ROOTS_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where calls come from and go to.
 #[derive(Clone)]
@@ -34,7 +39,7 @@ impl Seat {
         let meta = serde_json::to_value(&context.meta).unwrap_or_default();
         let told: Option<SessionId> = SESSION_KEYS.iter().find_map(|key| meta[*key].as_str()?.parse().ok());
         let mut who = match self {
-            Seat::Own(own) => Who { caller: own.caller.clone(), group: own.name.clone() },
+            Seat::Own(own) => Who { caller: own.caller(), group: own.name.clone() },
             Seat::Shared(pool) => {
                 let parts = context.extensions.get::<axum::http::request::Parts>();
                 let known = parts.and_then(|parts| Some((parts, parts.extensions.get::<Principal>()?)));
@@ -58,6 +63,20 @@ impl Seat {
         Ok(who)
     }
 
+    /// Asks a client before 2026-07-28 for the folders that it works in. Over HTTP it may run on another machine.
+    #[expect(deprecated, reason = "the protocol that has roots is still in use")]
+    pub async fn ask_for_roots(&self, peer: &Peer<RoleServer>) {
+        let Seat::Own(own) = self else { return };
+        if peer.peer_info().is_none_or(|client| client.capabilities.roots.is_none()) {
+            return;
+        }
+        let Ok(Ok(listed)) = tokio::time::timeout(ROOTS_TIMEOUT, peer.list_roots()).await else { return };
+        let reported = listed.roots.iter().find_map(|root| context::reported_project(&file_path(&root.uri)?));
+        if reported.is_some() {
+            *lock(&own.root) = reported;
+        }
+    }
+
     /// Runs work on the group on a blocking thread.
     pub async fn ask<T: Send + 'static>(
         &self,
@@ -76,7 +95,9 @@ impl Seat {
 pub struct Own {
     home: Home,
     name: GroupName,
-    caller: Caller,
+    caller: Arc<Caller>,
+    /// The folder of the project that the client reports.
+    root: Arc<Mutex<Option<PathBuf>>>,
     /// A fixed time, in tests.
     clock: Option<Time>,
     /// Opened by the first call: a store that is down is an error of that call and does not stop the server from starting.
@@ -87,8 +108,15 @@ pub struct Own {
 
 impl Own {
     pub fn new(home: &Home, name: &GroupName, caller: Caller, clock: Option<Time>) -> Own {
-        let (home, name) = (home.clone(), name.clone());
-        Own { home, name, caller, clock, group: Arc::default(), behind: Arc::default() }
+        let (home, name, caller) = (home.clone(), name.clone(), Arc::new(caller));
+        let root = Arc::default();
+        Own { home, name, caller, root, clock, group: Arc::default(), behind: Arc::default() }
+    }
+
+    fn caller(&self) -> Caller {
+        let caller = Caller::clone(&self.caller);
+        let project_folder = lock(&self.root).clone().or(caller.project_folder);
+        Caller { project_folder, ..caller }
     }
 
     /// Starts the background work. Without a provider this happens after the first call has opened the group, so that the call
@@ -139,6 +167,14 @@ impl Own {
         }
         answer
     }
+}
+
+/// Returns the path of a `file:` URI.
+fn file_path(uri: &str) -> Option<PathBuf> {
+    let path = nacre::percent_decode(uri.strip_prefix("file://")?)?;
+    // `file:///C:/work` on Windows.
+    let is_drive = path.as_bytes().get(2) == Some(&b':');
+    Some(PathBuf::from(if is_drive { &path[1..] } else { &path }))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -176,6 +176,66 @@ fn what_an_agent_does_at_the_command_line_is_the_agents() {
     assert!(actors.contains(&"agent") && actors.contains(&"person"), "{rows}");
 }
 
+/// Every command that writes as the caller, in an order in which each has something to do.
+const WRITES: &[&[&str]] = &[
+    &["store", "The port is 7070"],
+    &["update", "2", "The port is 7171"],
+    &["reinforce", "2"],
+    &["demote", "2"],
+    &["log", "went for a walk"],
+    &["propose", "notes.md"],
+    &["fact", "set", "Heron", "port", "7070"],
+    &["relation", "add", "Ada", "owns", "Heron"],
+    &["alias", "add", "The bird", "Heron"],
+    &["fact", "remove", "Heron", "port"],
+    &["task", "add", "mend the roof"],
+    &["task", "start", "1"],
+    &["turn", "which port?", "--answer", "7171"],
+    &["session", "append", "s9", "--author", "user", "hello"],
+    &["session", "end", "s9"],
+    &["call", "memory_store", r#"{"content":"The owner is Ana"}"#],
+    &["delete", "2", "--yes"],
+];
+
+#[test]
+fn a_write_from_an_agents_shell_was_a_persons() {
+    let home = Sealed::new();
+    home.run(["store", "of the person"]);
+    let rows = || home.json(["call", "audit_list", r#"{"limit":200}"#])["rows"].as_array().unwrap().clone();
+    let mut known = rows().len();
+    for args in WRITES {
+        let output = Process::run_with(home.command(*args).env("CLAUDECODE", "1"), b"a line\n");
+        assert_eq!(output.status, 0, "{args:?}: {output:?}");
+        let now = rows();
+        assert!(now.len() > known, "{args:?} wrote nothing");
+        let mine = &now[..now.len() - known];
+        assert!(mine.iter().all(|row| row["actor"] == "agent"), "{args:?}: {mine:?}");
+        known = now.len();
+    }
+}
+
+#[test]
+fn seven_deletions_from_an_agents_shell_had_no_limit() {
+    let home = Sealed::new();
+    home.run(["init"]);
+    std::fs::write(home.home().join("nacre.toml"), "[limits]\ndelete = 5\n").unwrap();
+    for number in 1..=7 {
+        home.run(["store", &format!("memory {number}")]);
+    }
+    let deleted = |number: usize| {
+        let args = ["--json", "delete", &number.to_string(), "--yes", "--session", "s"].map(str::to_owned);
+        Process::start(home.command(args).env("CLAUDECODE", "1")).finish()
+    };
+    for number in 1..=5 {
+        assert_eq!(deleted(number).status, 0);
+    }
+    let (_, error) = deleted(6).error();
+    assert_eq!(error["code"], "session_limit");
+    // The refusal tells a hijacked agent no way round.
+    let hint = error["hint"].as_str().unwrap();
+    assert!(hint.starts_with("tell the user") && !hint.contains("new session"), "{hint}");
+}
+
 #[test]
 fn an_agent_can_not_loosen_a_policy() {
     let home = Sealed::new();

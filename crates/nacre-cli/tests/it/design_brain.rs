@@ -32,7 +32,7 @@ fn a_loop_reads_and_persists() {
         assert!(events.contains(name), "{name}: {events}");
     }
     // The other profiles do not put the file before every call.
-    assert_eq!(home.json(["session", "context", "work"]).get("memory"), None);
+    assert_eq!(home.json(["--profile", "balanced", "session", "context", "work"]).get("memory"), None);
 }
 
 /// A project's agent reads its own memory and the admin's, and writes its own; the tools of sessions, items and tasks are

@@ -214,3 +214,17 @@ fn undisturbed_again(home: &Sealed, import: &[&str]) -> serde_json::Value {
     }
     again
 }
+
+#[test]
+fn an_import_left_memories_that_the_profile_does_not_search() {
+    let home = Sealed::new();
+    let long = "zanzibar ".repeat(400);
+    let file = write(&home, "claw/MEMORY.md", &format!("- Plays the cello\n\n{long}\n"));
+    write(&home, "claw/USER.md", "# User\n\nName: Ana\n");
+    let folder = std::path::Path::new(&file).parent().unwrap().to_str().unwrap().to_owned();
+    let done = home.run(["--profile", "feedback", "import", "openclaw", &folder]);
+    assert!(done.stderr.contains("not searched: `documents.index` is off in this profile"), "{done:?}");
+    let other = Sealed::new();
+    let done = other.run(["import", "openclaw", &folder]);
+    assert!(!done.stderr.contains("not searched"), "{done:?}");
+}

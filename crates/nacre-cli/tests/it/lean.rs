@@ -135,3 +135,36 @@ fn arguments_and_names_that_are_not_listed_still_work() {
     let brief = server.data("memory_brief", &json!({ "include_provenance": true }));
     assert!(brief["entries"][0]["provenance"]["session"].is_string(), "{brief}");
 }
+
+/// Every profile and the tools that it offers are in one place; the words for agents must follow them.
+#[test]
+fn instructions_named_tools_that_the_profile_lacks() {
+    for profile in ["default", "minimal", "strict", "files", "graph", "feedback"] {
+        let home = Sealed::new();
+        let mut server = Mcp::start(&mut home.command(["--profile", profile, "mcp"]));
+        let opened = server.open().unwrap();
+        let instructions = opened["result"]["instructions"].as_str().unwrap();
+        let listed = server.ask("tools/list", &json!({})).unwrap();
+        let offered: Vec<&str> = listed["result"]["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap())
+            .collect();
+        for tool in nacre::TOOLS.iter().filter(|tool| instructions.contains(tool.name)) {
+            assert!(offered.contains(&tool.name), "{profile}: {} in {instructions}", tool.name);
+        }
+        // An agent that is given nothing unasked must be told to look.
+        assert!(instructions.contains("Recall."), "{profile}: {instructions}");
+        assert!(!instructions.contains(". ."), "{profile}: {instructions}");
+    }
+}
+
+#[test]
+fn invisible_text_reached_a_model_in_the_data() {
+    let home = Sealed::new();
+    let mut server = home.mcp();
+    server.data("memory_store", &json!({ "content": "heron \u{e0041}\u{202e}\u{200b}is grey" }));
+    let found = server.data("memory_search", &json!({ "query": "heron" }));
+    assert_eq!(found["hits"][0]["text"], "heron is grey");
+}

@@ -32,6 +32,8 @@ mod lean;
 mod turn;
 // The knowledge graph: said, asked, drawn.
 mod graph;
+// The project that a command, a hook or a client works in.
+mod workplace;
 // Projects: knowledge taken out of files, tasks, jobs.
 mod project;
 // Plugins: programs of others that behave, and more that do not.

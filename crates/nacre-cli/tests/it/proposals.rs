@@ -327,3 +327,17 @@ fn since_2026_the_client_calls_again_with_the_answer() {
     assert_eq!(twice["structuredContent"]["status"], "approved", "{twice}");
     assert_eq!(text(&home, "MEMORY.md"), "- two\n");
 }
+
+#[test]
+fn three_appends_to_one_file_are_approved_with_one_command() {
+    let home = Sealed::new();
+    put(&home, "MEMORY.md", "# Memory\n\n- one");
+    for line in ["- two", "- three", "- four"] {
+        let arguments = json!({ "path": "MEMORY.md", "content": line, "mode": "append" });
+        let mut command = home.command(["call", "memory_write", &arguments.to_string()]);
+        assert_eq!(Process::start(command.env("CLAUDECODE", "1")).finish().status, 0);
+    }
+    let approved = home.run_at_terminal(["approve", "1", "2", "3"]);
+    assert_eq!(approved.status, 0, "{approved:?}");
+    assert_eq!(text(&home, "MEMORY.md"), "# Memory\n\n- one\n- two\n- three\n- four\n");
+}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use nacre::{TEMPLATES, strip_injected};
 use serde_json::{Value, json};
 
-use crate::sealed::{Mcp, Sealed, files};
+use crate::sealed::{Mcp, Process, Sealed, files};
 
 fn write(home: &Sealed, path: &str, text: &str) -> PathBuf {
     let file = home.home().join("groups/main").join(path);
@@ -43,6 +43,26 @@ fn init_makes_a_workspace_and_says_so() {
     let bare = Sealed::new();
     bare.json(["init", "--bare"]);
     assert!(!files(bare.home()).iter().any(|file| file.extension().is_some_and(|ending| ending == "md")));
+}
+
+#[test]
+fn init_with_a_profile_forgot_it() {
+    let home = Sealed::new();
+    assert_eq!(home.run(["--profile", "strict", "init"]).status, 0);
+    assert_eq!(home.run(["config", "get", "profile"]).stdout.trim(), "\"gated\"");
+    let mut server = home.mcp();
+    let stored = server.data("memory_store", &json!({ "content": "The port is 7070" }));
+    assert_eq!(stored["status"], "pending", "{stored}");
+    drop(server);
+    // What the file says is never replaced.
+    let again = home.run(["--profile", "files", "init"]);
+    assert!(again.stderr.contains("nacre.toml keeps profile `strict`"), "{again:?}");
+    assert_eq!(home.run(["config", "get", "profile"]).stdout.trim(), "\"gated\"");
+    // An agent may use a stricter profile for a command, and changes no setting by it.
+    let other = Sealed::new();
+    let mut command = other.command(["--profile", "strict", "init"]);
+    assert_eq!(Process::start(command.env("CLAUDECODE", "1")).finish().status, 0);
+    assert_eq!(other.run(["config", "get", "profile"]).stdout.trim(), "\"balanced\"");
 }
 
 #[test]

@@ -4,6 +4,8 @@
 //! documents and rows marked private, and everything said in private sessions. [`Visibility::sees_file`]
 //! decides for files; `store::visibility` does the same for rows.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
@@ -55,19 +57,28 @@ pub struct Caller {
     pub now: Time,
     /// The caller's time zone, which decides what day it is.
     pub zone: Zone,
+    /// The folder of the project that it works in, if it is known.
+    pub project_folder: Option<PathBuf>,
 }
 
 impl Caller {
     /// Returns a person at the command line.
     pub fn person(session: SessionId, now: Time) -> Caller {
-        let (actor, role, visibility) = (Actor::Person, Role::Admin, Visibility::Private);
-        Caller { actor, role, session, untrusted: false, visibility, now, zone: Zone::default() }
+        Caller {
+            actor: Actor::Person,
+            role: Role::Admin,
+            session,
+            untrusted: false,
+            visibility: Visibility::Private,
+            now,
+            zone: Zone::default(),
+            project_folder: None,
+        }
     }
 
     /// Returns an agent in the person's own session.
     pub fn agent(session: SessionId, now: Time) -> Caller {
-        let (actor, role, visibility) = (Actor::Agent, Role::Project, Visibility::Private);
-        Caller { actor, role, session, untrusted: false, visibility, now, zone: Zone::default() }
+        Caller { actor: Actor::Agent, role: Role::Project, ..Caller::person(session, now) }
     }
 
     /// Returns the calendar that dates are shown by.

@@ -121,7 +121,7 @@ errors! {
         });
     #[error("{limit} proposals of this session are already waiting")]
     TooManyProposals { limit: u32 } => "too_many_proposals", Limit,
-        "ask a person to decide on them (`nacre pending`), or raise `limits.propose` in nacre.toml";
+        "ask a person to decide on them (`nacre pending`), or to raise `limits.propose` in nacre.toml";
     #[error("the folder `{}` has files in it, and no export of Nacre", path.display())]
     FolderNotEmpty { path: PathBuf } => "folder_not_empty", Conflict,
         "choose an empty or new folder, so that none of your files is overwritten";
@@ -333,11 +333,10 @@ errors! {
         "ask the person to do it in the dashboard or on the command line";
     #[error("`{tool}` is not offered by profile `{profile}`")]
     NotOffered { tool: String, profile: String } => "not_offered", Denied,
-        "add the tool to `tools.offer`, or choose another profile";
+        "ask the person to add the tool to `tools.offer` in nacre.toml";
     #[error("this session has used its {limit} {action} calls")]
     SessionLimit { action: &'static str, limit: u32 } => "session_limit", Limit,
-        "start a new session, or raise `limits.{action}` in nacre.toml; a person at the command line has no \
-         limit";
+        "tell the user what is left to do; a person can do it, or raise `limits.{action}` in nacre.toml";
     #[error("`{section}.{field}` {problem}")]
     BadProvider { section: &'static str, field: &'static str, problem: String } => "bad_provider", Invalid,
         (match *section {

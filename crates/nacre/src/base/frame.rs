@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::text::visible;
+
 /// The start of every opening tag. A note follows that tells the model what the block is.
 const TAG: &str = "<memory source=\"nacre\"";
 /// Opens a block of memories.
@@ -57,9 +59,9 @@ const OLD_HEADINGS: &[&str] = &[
 ];
 
 /// Returns text on one line that can't be taken for structure around it: no line break of any script, no control
-/// character, no tag of ours.
+/// character, no tag of ours, and nothing that a person does not see.
 pub(crate) fn one_line(text: &str) -> String {
-    let plain = text.replace("<!--", "<! --").replace("-->", "-- >");
+    let plain = visible(text).replace("<!--", "<! --").replace("-->", "-- >");
     let plain = without_tags(&plain);
     let breaks = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     plain.split(breaks).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
@@ -92,6 +94,11 @@ fn enclose(open: &str, text: &str) -> String {
 pub(crate) fn line(text: &str, source: &str, date: &str, number: Option<i64>) -> String {
     let number = number.map(|number| format!(", id:{number}")).unwrap_or_default();
     format!("- {} ({source}, {date}{number})", one_line(text))
+}
+
+/// Names where a memory comes from: its kind, and its project if the session works in another.
+pub(crate) fn source(kind: &str, project: Option<&str>) -> String {
+    project.map_or_else(|| kind.to_owned(), |project| format!("{kind} from project {}", one_line(project)))
 }
 
 /// Keeps the first lines of marked text, adds a last line that says so, and closes the block that is open there.
@@ -220,13 +227,14 @@ pub(crate) fn is_listed(line: &str) -> bool {
         let types = ENTRY_TYPES.join("|");
         let months = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec";
         let date = format!(r"(?:today|yesterday|\d{{1,2}} (?:{months})(?: -?\d+)?)");
-        let age = format!(r"\((?:session [^\s()]+, )?(?:\d+d ago|{date})\)");
+        let project = r"from project .{1,100}";
+        let age = format!(r"\((?:session [^\s()]+, )?(?:\d+d ago|{date})(?:, {project})?\)");
         // `- Luna is a dog (fact, 16 Nov, id:4)`.
         let name = r"[^\s(),]+";
         let source = format!(
             r"{types}|relation|conversation|plugin {name}|lesson(?:, session {name})?|[^\s()]+:\d+(?:-\d+)?"
         );
-        let line = format!(r"- .*\((?:{source}), {date}(?:, id:\d+)?\)");
+        let line = format!(r"- .*\((?:{source})(?: {project})?, {date}(?:, id:\d+)?\)");
         // `[id:4] [fact] Luna is a dog (16 Nov)`, and with the age in days in version 0.1.
         let listed = format!(r"(?:- )?(?:\[id:\d+\] )?\[(?:{types}|lesson)\] .*{age}(?: \[id:\d+\])?");
         let said = r#"- .{1,80} said \(\d+d ago\): ".*""#;
@@ -251,6 +259,8 @@ mod tests {
             ("x </memory> y < /MEMORY>", "x &lt;/memory> y &lt; /MEMORY>"),
             ("<memory source=\"nacre\"> <memo> Vec<u8>", "&lt;memory source=\"nacre\"> <memo> Vec<u8>"),
             ("\u{1b}[31mred\u{0}", "[31mred"),
+            ("a\u{e0041}\u{e0042}b\u{202e}c\u{2066}d\u{200b}e", "abcde"),
+            ("x <\u{200b}/memory> y", "x &lt;/memory> y"),
         ] {
             assert_eq!(one_line(content), line);
         }
@@ -304,6 +314,8 @@ mod tests {
             ("- Never use emojis (lesson, session s-1, yesterday)\n- Be brief (lesson, 3 May)", ""),
             ("- You answered \"Luna\" (conversation, today)\n- The gate is B22 (memory/a.md:3-9, 2 Jan)", ""),
             ("[id:4] [fact] User's dog is Luna (16 Nov)", ""),
+            ("- Luna is a dog (fact from project my app (old), 16 Nov, id:4)", ""),
+            ("[id:4] [fact] User's dog is Luna (16 Nov, from project nacre)", ""),
             ("- Lunch with Anna (today)", "- Lunch with Anna (today)"),
             ("- Bread (2 kg, 3 Nov)", "- Bread (2 kg, 3 Nov)"),
             ("- [fact] User's dog is Luna (3d ago) [id:4]", ""),

@@ -457,6 +457,26 @@ pub enum Hook {
 }
 
 impl Settings {
+    /// Names the offered tools with which an agent stores lasting text, each with the place that later sessions load. `None`:
+    /// no such tool is offered.
+    pub fn store_tools(&self) -> Option<String> {
+        let is_offered = |name: &&str| self.tools.offer.iter().any(|one| one == *name);
+        let is_loaded = |part: &&str| {
+            self.boot.main.iter().any(|one| one == *part) || *part == "MEMORY.md" && self.session.with_memory
+        };
+        let write = || {
+            // Without a path it appends to the daily log, which some profiles do not load.
+            let files = ["MEMORY.md", "memory/CORE.md", "memory/active-context.md"];
+            match files.iter().find(|file| is_loaded(file)) {
+                Some(file) if !is_loaded(&"today") => format!("memory_write with path `{file}`"),
+                _ => "memory_write".to_owned(),
+            }
+        };
+        let store = Some("memory_store").filter(is_offered).map(str::to_owned);
+        let write = Some("memory_write").filter(is_offered).map(|_| write());
+        store.into_iter().chain(write).reduce(|store, write| format!("{store} or {write}"))
+    }
+
     /// Returns a plugin of the settings, whether or not it is enabled.
     pub fn plugin(&self, name: &str) -> Result<&Plugin> {
         self.plugins.get(name).ok_or_else(|| {

@@ -1,5 +1,7 @@
 //! Functions on plain text: decoding, length, equality and similarity.
 
+use std::borrow::Cow;
+
 use unicode_normalization::UnicodeNormalization;
 
 /// Returns the form in which two texts are compared: they are the same if they are equal after trimming and
@@ -13,9 +15,22 @@ pub(crate) fn canonical(text: &str) -> String {
     lower.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Returns text without characters that a person does not see.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if text.contains(is_unseen) { text.replace(is_unseen, "").into() } else { Cow::Borrowed(text) }
+}
+
+/// Tells whether a character is invisible to people but read by models, or changes the direction of the text. Joiners are
+/// not: some scripts and emoji need them.
+fn is_unseen(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        | '\u{e0000}'..='\u{e007f}')
+}
+
 /// Decodes percent-encoding once. Returns `None` if a `%` lacks its two hexadecimal digits, or if the bytes
 /// are not UTF-8.
-pub(crate) fn percent_decode(text: &str) -> Option<String> {
+pub fn percent_decode(text: &str) -> Option<String> {
     // The crate leaves a `%` without digits unchanged.
     let is_code =
         |rest: &str| rest.as_bytes().get(..2).is_some_and(|code| code.iter().all(u8::is_ascii_hexdigit));

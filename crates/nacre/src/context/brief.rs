@@ -1,20 +1,37 @@
 //! The brief: a summary of the most useful entries, for the start of a session.
+//!
+//! Entries that were reinforced, that are recent and that belong to the current project come first. Rules and facts have
+//! half of the room each, and one session gives a few lines before the others have theirs, so that neither can push the
+//! rest out. Room that is left is filled with what follows.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::base::frame::{self, BEHAVIORAL, CLOSE, FACTS, NOTHING, OPEN, one_line};
-use crate::base::ids::EntryId;
+use crate::base::ids::{EntryId, EntryRef, ProjectName};
 use crate::base::redact::redact;
 use crate::base::{Calendar, Result, Time, settings};
 use crate::context::turn;
-use crate::records::entry::{self, Entry, EntryType, Provenance, Tags};
+use crate::index::{self, Language, alike};
+use crate::records::claim::{Statement, compare};
+use crate::records::entry::{self, Entry, EntryType, Outline, Provenance, Tags};
 use crate::store::Connection;
 
 /// No line of an entry has fewer characters.
 const MIN_LINE_CHARS: usize = "- x (fact, 1 May, id:1)".len();
+/// A session gives one in this many lines of each section before the other sessions have theirs, but at least the second
+/// number.
+const SESSION_SHARE: (usize, usize) = (10, 3);
+/// The change of the logarithm of an entry's weight if it belongs to the current project, and its opposite if it belongs
+/// to another. It equals 65 days of age, or a bit less than one reinforcement.
+const PROJECT_BONUS: f64 = 0.5;
+/// Two entries that share this part of all their words say the same, if neither contradicts the other.
+const SAME_WORDS: f64 = 0.85;
+/// Two entries that share less than this part of their words are not compared for contradictions.
+const MIN_SHARED_WORDS: f64 = 0.25;
 
 /// The brief as text and as data.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -59,46 +76,228 @@ pub struct BriefEntry {
     pub behavioral: bool,
     pub tags: Tags,
     pub age_days: i64,
+    /// The project in which it was stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectName>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
     /// Its date in the line.
     #[serde(skip)]
     pub(crate) date: String,
+    #[serde(skip)]
+    pub(crate) at: Time,
+    /// Whether the session works in another project.
+    #[serde(skip)]
+    pub(crate) is_foreign: bool,
 }
 
 redact! {
     Brief { markdown, entries, plugin / generated_at, entry_count, brief_count }
     MadeBy { name, problem }
-    BriefEntry { id, content, tags, provenance / number, r#type, behavioral, age_days, date }
+    BriefEntry { id, content, tags, project, provenance / number, r#type, behavioral, age_days, date, at, is_foreign }
 }
 
-/// Makes the brief from current entries, behavioral and recent ones first, within the limits.
+/// The rules by which entries are chosen for a session.
+pub(crate) struct Rules<'a> {
+    pub(crate) limits: &'a settings::Brief,
+    pub(crate) rank: &'a settings::Rank,
+    /// The project in which the session works.
+    pub(crate) project: Option<ProjectName>,
+    pub(crate) calendar: Calendar,
+    pub(crate) now: Time,
+    pub(crate) include_provenance: bool,
+}
+
+/// Makes the brief from current entries within the limits.
 ///
 /// An entry that does not fit is skipped in favour of a shorter one after it. The last line says how many were left out.
-pub(crate) fn make(
-    db: &Connection,
-    limits: &settings::Brief,
-    calendar: &Calendar,
-    now: Time,
-    include_provenance: bool,
-) -> Result<Brief> {
-    let fixed = [OPEN, BEHAVIORAL, FACTS, &left_out(usize::MAX), CLOSE];
-    let fixed_chars: usize = fixed.iter().map(|line| line.chars().count() + 1).sum();
-    let mut room = limits.max_chars.saturating_sub(fixed_chars);
-    let mut entries = Vec::new();
-    let entry_count = entry::walk_behavioral_first(db, |entry| {
-        let date = calendar.date(entry.provenance.timestamp);
-        let brief = BriefEntry::new(entry, date, now, include_provenance);
-        let cost = brief.line().chars().count() + 1;
-        if entries.len() < limits.max_entries && cost <= room {
-            room -= cost;
-            entries.push(brief);
-        }
-        entries.len() < limits.max_entries && room > MIN_LINE_CHARS
-    })?;
-    let markdown = render(&entries, entry_count - entries.len());
+pub(crate) fn make(db: &Connection, rules: &Rules<'_>) -> Result<Brief> {
+    let outlines = in_order(entry::outlines(db)?, rules);
+    let entry_count = outlines.len();
+    let mut choice = Choice::new(db, rules)?;
+    let rest = choice.take(outlines, Shares::Half)?;
+    choice.take(rest, Shares::All)?;
+    let Choice { repeated, entries, .. } = choice;
+    let missing = entry_count - entries.len() - repeated;
+    let entries = newer_first(entries, index::language(db)?);
+    let markdown = render(&entries, missing);
     let brief_count = entries.len();
-    Ok(Brief { markdown, brief_count, entries, generated_at: now, entry_count, plugin: None })
+    Ok(Brief { markdown, brief_count, entries, generated_at: rules.now, entry_count, plugin: None })
+}
+
+/// Sorts entries by their weight for this session. A session with many entries in one section gives a few in turn with the
+/// others.
+fn in_order(outlines: Vec<Outline>, rules: &Rules<'_>) -> Vec<Outline> {
+    let weight = |outline: &Outline| {
+        let project = match (&outline.project, &rules.project) {
+            (Some(its), Some(current)) if its == current => PROJECT_BONUS,
+            (Some(_), Some(_)) => -PROJECT_BONUS,
+            _ => 0.0,
+        };
+        let standing = outline.standing;
+        standing.log_reinforcement(rules.rank) + standing.log_recency(rules.rank, rules.now) + project
+    };
+    let mut weighed: Vec<(f64, Outline)> =
+        outlines.into_iter().map(|outline| (weight(&outline), outline)).collect();
+    weighed.sort_by(|(left, one), (right, other)| {
+        right.total_cmp(left).then(other.at.cmp(&one.at)).then(other.number.cmp(&one.number))
+    });
+    let at_once = (rules.limits.max_entries / SESSION_SHARE.0).max(SESSION_SHARE.1);
+    let mut seen: HashMap<(String, bool), usize> = HashMap::new();
+    let mut by_turn: Vec<(usize, Outline)> = Vec::new();
+    for (_, outline) in weighed {
+        let count = seen.entry((outline.session.clone(), outline.behavioral)).or_default();
+        by_turn.push((*count / at_once, outline));
+        *count += 1;
+    }
+    by_turn.sort_by_key(|(turn, _)| *turn);
+    by_turn.into_iter().map(|(_, outline)| outline).collect()
+}
+
+/// How much of the room each section may take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shares {
+    Half,
+    All,
+}
+
+/// The entries that were chosen so far.
+struct Choice<'a> {
+    db: &'a Connection,
+    rules: &'a Rules<'a>,
+    language: Language,
+    entries: Vec<BriefEntry>,
+    /// The words of each.
+    words: Vec<Vec<String>>,
+    /// The characters of each section, facts first.
+    used: [usize; 2],
+    /// The characters of both.
+    room: usize,
+    /// How many say the same as one that was chosen.
+    repeated: usize,
+}
+
+impl Choice<'_> {
+    fn new<'a>(db: &'a Connection, rules: &'a Rules<'a>) -> Result<Choice<'a>> {
+        let fixed = [OPEN, BEHAVIORAL, FACTS, &left_out(usize::MAX), CLOSE];
+        let fixed_chars: usize = fixed.iter().map(|line| line.chars().count() + 1).sum();
+        Ok(Choice {
+            db,
+            rules,
+            language: index::language(db)?,
+            entries: Vec::new(),
+            words: Vec::new(),
+            used: [0; 2],
+            room: rules.limits.max_chars.saturating_sub(fixed_chars),
+            repeated: 0,
+        })
+    }
+
+    /// Takes entries in this order as far as they fit. Returns those for which only their section had no room.
+    fn take(&mut self, outlines: Vec<Outline>, shares: Shares) -> Result<Vec<Outline>> {
+        let max_entries = self.rules.limits.max_entries;
+        let mut rest = Vec::new();
+        for outline in outlines {
+            let left = self.room - self.used[0] - self.used[1];
+            if self.entries.len() == max_entries || left <= MIN_LINE_CHARS {
+                break;
+            }
+            let section = usize::from(outline.behavioral);
+            let count = self.entries.iter().filter(|entry| entry.behavioral == outline.behavioral).count();
+            let (most_entries, most_chars) = match shares {
+                // If the number is odd, there is one rule more.
+                Shares::Half => ((max_entries + section) / 2, self.room / 2),
+                Shares::All => (max_entries, self.room),
+            };
+            if count >= most_entries || self.used[section] + MIN_LINE_CHARS > most_chars {
+                rest.push(outline);
+                continue;
+            }
+            let entry = entry::get(self.db, &EntryRef::Number(outline.number))?;
+            let words = words(&entry.content, self.language);
+            if self.is_repeated(&entry, &words) {
+                self.repeated += 1;
+                continue;
+            }
+            let entry = BriefEntry::new(entry, self.rules);
+            let cost = entry.line().chars().count() + 1;
+            if self.used[section] + cost > most_chars {
+                rest.push(outline);
+            } else if cost <= left {
+                self.used[section] += cost;
+                self.entries.push(entry);
+                self.words.push(words);
+            }
+        }
+        Ok(rest)
+    }
+
+    /// Tells whether a chosen entry says the same in nearly the same words. A number or a negation that only one has is no
+    /// detail.
+    fn is_repeated(&self, entry: &Entry, words: &[String]) -> bool {
+        self.entries.iter().zip(&self.words).any(|(chosen, known)| {
+            chosen.behavioral == entry.behavioral
+                && alike::shared(known, words) >= SAME_WORDS
+                && !differs_in_number(known, words)
+                && !is_opposed(&chosen.content, &entry.content)
+        })
+    }
+}
+
+/// Returns the distinct words of a text, sorted.
+fn words(text: &str, language: Language) -> Vec<String> {
+    let mut words = index::analyse::words(text, language);
+    words.sort();
+    words.dedup();
+    words
+}
+
+fn differs_in_number(left: &[String], right: &[String]) -> bool {
+    let has_digit = |word: &&String| word.bytes().any(|byte| byte.is_ascii_digit());
+    let only = |here: &[String], there: &[String]| {
+        here.iter().filter(has_digit).any(|word| there.binary_search(word).is_err())
+    };
+    only(left, right) || only(right, left)
+}
+
+/// Tells whether two statements in nearly the same words may say different things.
+fn is_opposed(left: &str, right: &str) -> bool {
+    let [left, right] = [left, right].map(|text| Statement::read(text, None));
+    left.is_negated() != right.is_negated()
+        || compare(&left, &right).is_some()
+        || compare(&right, &left).is_some()
+}
+
+fn conflicts(earlier: &str, later: &str) -> bool {
+    compare(&Statement::read(earlier, None), &Statement::read(later, None)).is_some()
+}
+
+/// Sorts the chosen entries: rules before facts, and of two that contradict each other the newer one first.
+fn newer_first(mut entries: Vec<BriefEntry>, language: Language) -> Vec<BriefEntry> {
+    entries.sort_by_key(|entry| !entry.behavioral);
+    let words: Vec<Vec<String>> =
+        entries.iter().map(|entry| alike::meaning(&entry.content, language)).collect();
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    for old in 0..entries.len() {
+        for new in old + 1..entries.len() {
+            let [older, newer] = [&entries[old], &entries[new]];
+            if older.behavioral == newer.behavioral
+                && older.at < newer.at
+                && alike::shared(&words[old], &words[new]) >= MIN_SHARED_WORDS
+                && conflicts(&older.content, &newer.content)
+            {
+                let place = |wanted: usize| order.iter().position(|index| *index == wanted);
+                if let (Some(first), Some(second)) = (place(old), place(new))
+                    && first < second
+                {
+                    order.remove(second);
+                    order.insert(first, new);
+                }
+            }
+        }
+    }
+    let mut entries: Vec<Option<BriefEntry>> = entries.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|index| entries[index].take()).collect()
 }
 
 /// Makes the brief from the lines of a plugin, made harmless, as far as they fit.
@@ -137,22 +336,28 @@ impl Brief {
 }
 
 impl BriefEntry {
-    fn new(entry: Entry, date: String, now: Time, include_provenance: bool) -> BriefEntry {
+    fn new(entry: Entry, rules: &Rules<'_>) -> BriefEntry {
+        let at = entry.provenance.timestamp;
         BriefEntry {
             content: one_line(&entry.content),
-            age_days: now.whole_days_since(entry.provenance.timestamp),
-            provenance: include_provenance.then_some(entry.provenance),
+            age_days: rules.now.whole_days_since(at),
+            at,
+            date: rules.calendar.date(at),
+            is_foreign: entry.provenance.project.is_some() && entry.provenance.project != rules.project,
+            project: entry.provenance.project.clone(),
+            provenance: rules.include_provenance.then_some(entry.provenance),
             id: entry.id,
             number: entry.number,
             r#type: entry.r#type,
             behavioral: entry.behavioral,
             tags: entry.tags,
-            date,
         }
     }
 
     fn line(&self) -> String {
-        frame::line(&self.content, &self.r#type.to_string(), &self.date, Some(self.number))
+        let project = self.project.as_ref().filter(|_| self.is_foreign);
+        let source = frame::source(self.r#type.as_str(), project.map(ProjectName::as_str));
+        frame::line(&self.content, &source, &self.date, Some(self.number))
     }
 }
 

@@ -117,6 +117,20 @@ pub(crate) fn progress(db: &Connection) -> Result<Progress> {
     db.one(sql, (), |row| Ok(Progress { done: row.get(0)?, refused: row.get(1)?, all: row.get(2)? }))
 }
 
+/// Tells whether the oldest and the newest vectors have this number of components.
+pub(crate) fn fits(db: &Connection, components: usize) -> Result<bool> {
+    let oldest = "SELECT length(data) FROM embedded WHERE length(data) > 1 ORDER BY passage LIMIT 1";
+    let newest = "SELECT length(data) FROM embedded WHERE length(data) > 1 ORDER BY passage DESC LIMIT 1";
+    let bytes = |sql: &str| db.row(sql, (), |row| row.get::<i64>(0));
+    let record = i64::try_from(record_bytes(components)).unwrap_or(i64::MAX);
+    Ok([bytes(oldest)?, bytes(newest)?].iter().flatten().all(|bytes| bytes % record == 0))
+}
+
+/// Returns the size of one stored vector.
+fn record_bytes(components: usize) -> usize {
+    size_of::<f32>() + components
+}
+
 /// Packs vectors for storage: a scale and one byte per component.
 fn pack(vectors: &[Vec<f32>]) -> Vec<u8> {
     let mut data = Vec::new();
@@ -159,8 +173,7 @@ impl Dense {
             if self.rows.len() <= passage {
                 self.rows.resize(passage + 1, Box::default());
             }
-            let data = row.bytes(1)?;
-            self.rows[passage] = if data.len() > 1 { data.into() } else { Box::default() };
+            self.rows[passage] = row.bytes(1)?.into();
             Ok(ControlFlow::Continue(()))
         })
     }
@@ -168,6 +181,18 @@ impl Dense {
     /// Tells whether there are vectors that can be compared with this model's query vectors.
     pub(crate) fn is_by(&self, embedder: &dyn Embedder) -> bool {
         !self.rows.is_empty() && self.model == embedder.version()
+    }
+
+    /// Tells whether a passage waits for its vectors. One that the provider refused does not.
+    pub(crate) fn is_pending(&self, passage: u32) -> bool {
+        self.rows.get(passage as usize).is_none_or(|row| row.is_empty())
+    }
+
+    /// Tells whether the vectors have this number of components.
+    pub(crate) fn fits(&self, components: usize) -> bool {
+        let mut vectors = self.rows.iter().filter(|row| row.len() > REFUSED_MARK.len());
+        let ends = [vectors.next(), vectors.next_back()];
+        ends.into_iter().flatten().all(|row| row.len().is_multiple_of(record_bytes(components)))
     }
 
     /// Returns the cosine of every passage's best piece with a question; `None` if the passage has no vectors

@@ -88,6 +88,14 @@ pub(crate) fn fill(
     }
     database.refresh(now)?;
     let mut so_far = database.read(|db| embedded(db, embedder))?;
+    if so_far.left == 0 && so_far.done > 0 && embedder.dims() == 0 {
+        // The first answer tells the number of components. A model that is down has no new one.
+        let _ = embedder.embed_documents(&["a text"]);
+    }
+    if so_far.done > 0 && embedder.dims() > 0 && !database.read(|db| dense::fits(db, embedder.dims()))? {
+        database.write(now, |tx, _| dense::forget(tx))?;
+        so_far = database.read(|db| embedded(db, embedder))?;
+    }
     if so_far.left > 0 {
         database.write(now, |tx, _| dense::adopt(tx, embedder.version()))?;
     }
@@ -102,6 +110,10 @@ pub(crate) fn fill(
         so_far = database.write(now, |tx, _| {
             // Another process may have switched to another model.
             if dense::model(tx)?.as_deref() == Some(embedder.version()) {
+                // The model of this name may have been replaced by one with other vectors.
+                if embedder.dims() > 0 && !dense::fits(tx, embedder.dims())? {
+                    dense::forget(tx)?;
+                }
                 dense::write(tx, &vectors)?;
             }
             embedded(tx, embedder)

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
-use crate::base::ids::{CollectionName, EntryId, GroupName};
+use crate::base::ids::{CollectionName, EntryId, GroupName, ProjectName};
 use crate::base::progress::{Progress, Unit};
 use crate::base::{Error, Result, Time, files};
 use crate::records::entry::{self, Entry, EntryType, Version};
@@ -71,6 +71,9 @@ pub(crate) struct Records {
     /// The transcript formats of sessions, by id, unless it is the plain format.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) session_formats: BTreeMap<String, String>,
+    /// The projects of sessions, by id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) session_projects: BTreeMap<String, ProjectName>,
     /// The ids of shared sessions. All other sessions are private.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) shared_sessions: Vec<String>,
@@ -194,6 +197,7 @@ pub(crate) fn write(
         projects,
         rows,
         session_formats,
+        session_projects: session::projects(db)?,
         shared_sessions,
         files: Some(exported.clone()),
         unreadable: 0,
@@ -223,9 +227,10 @@ pub(crate) fn write(
     Ok(ExportReport { folder: folder.to_owned(), files, entries: count })
 }
 
-/// Returns the folders of the projects by name.
+/// Returns the folders of the projects whose files are read, by name.
 pub(crate) fn projects(db: &Connection) -> Result<BTreeMap<String, String>> {
-    let rows = db.rows("SELECT name, folder FROM projects", (), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows =
+        db.rows("SELECT name, folder FROM projects WHERE extract", (), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.into_iter().collect())
 }
 
@@ -312,10 +317,16 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
     db.batch("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON;")
         .map_err(|problem| bad(describe(problem)))?;
     // Adds the columns of later schemas. The statement fails if the column exists.
-    for column in ["entries ADD COLUMN private INTEGER DEFAULT 0", "entries ADD COLUMN data TEXT"] {
+    for column in [
+        "entries ADD COLUMN private INTEGER DEFAULT 0",
+        "entries ADD COLUMN data TEXT",
+        "entries ADD COLUMN project TEXT",
+        "entry_history ADD COLUMN private INTEGER DEFAULT 0",
+        "exchanges ADD COLUMN project TEXT",
+        "projects ADD COLUMN extract INTEGER DEFAULT 1",
+    ] {
         let _ = db.batch(&format!("ALTER TABLE {column}"));
     }
-    let _ = db.batch("ALTER TABLE entry_history ADD COLUMN private INTEGER DEFAULT 0");
     let highest: i64 = db
         .one("SELECT coalesce(max(number), 0) FROM entries", (), |row| row.get(0))
         .or_else(|_| db.one("SELECT seq FROM sqlite_sequence WHERE name = 'entries'", (), |row| row.get(0)))
@@ -333,6 +344,7 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
         projects: projects(&db).unwrap_or_default(),
         rows: Rows::all(&db).unwrap_or_default(),
         session_formats: session::formats(&db).unwrap_or_default(),
+        session_projects: session::projects(&db).unwrap_or_default(),
         shared_sessions: session::shared(&db).unwrap_or_default(),
         files: None,
         unreadable: 0,
@@ -458,9 +470,10 @@ pub fn import(view: &mut View<'_>, folder: &Path) -> Result<ImportReport> {
         session::catch_up_all(view)?;
         workspace::sync(view)?;
     }
-    if !shared.is_empty() || !found.session_formats.is_empty() {
+    if !shared.is_empty() || !found.session_formats.is_empty() || !found.session_projects.is_empty() {
         view.write(|tx| {
             session::set_formats(tx, &found.session_formats)?;
+            session::set_projects(tx, &found.session_projects)?;
             session::set_shared(tx, &shared)
         })?;
     }

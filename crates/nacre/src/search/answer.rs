@@ -8,6 +8,7 @@ use super::hit::{Contender, Evidence, Hit};
 use super::rank::{MAX_STANDING_HITS, Ranking};
 use super::request::Request;
 use crate::base::Result;
+use crate::base::ids::ProjectName;
 use crate::base::redact::redact;
 use crate::index::{Language, Scope, analyse};
 use crate::records::entry::{self, Entry};
@@ -28,6 +29,10 @@ pub struct SearchResults {
     /// A note on what the graph lacks, or on why nothing was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The project in which the question was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub project: Option<ProjectName>,
     /// Whether the session has been shown details of the infrastructure.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(skip)]
@@ -35,7 +40,14 @@ pub struct SearchResults {
 }
 
 redact! {
-    SearchResults { hits, standing, missing, note / infrastructure_seen }
+    SearchResults { hits, standing, missing, note, project / infrastructure_seen }
+}
+
+impl SearchResults {
+    /// Returns the project of a hit, if it is not the one in which the question was asked.
+    pub fn other_project<'h>(&self, hit: &'h Hit) -> Option<&'h ProjectName> {
+        hit.project.as_ref().filter(|project| Some(*project) != self.project.as_ref())
+    }
 }
 
 /// Turns a ranking into the answer.
@@ -118,7 +130,14 @@ fn finish(
     }
     let missing = remarks.missing();
     let note = remarks.note.or_else(|| hits.is_empty().then(|| why_nothing(corpora, request).to_owned()));
-    SearchResults { hits, standing, missing, note, infrastructure_seen: false }
+    SearchResults {
+        hits,
+        standing,
+        missing,
+        note,
+        project: request.project.clone(),
+        infrastructure_seen: false,
+    }
 }
 
 /// Explains why nothing was found.
@@ -133,6 +152,8 @@ fn why_nothing(corpora: &[Corpus<'_>], request: &Request) -> &'static str {
         "there is no query, and only entries are listed without one"
     } else if request.r#type.is_some() || !request.tags.is_empty() {
         "no memory with this type and these tags matches"
+    } else if request.only_project.is_some() {
+        "nothing from this project matches"
     } else {
         "no stored text matches the query"
     }

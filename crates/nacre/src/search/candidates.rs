@@ -93,22 +93,27 @@ impl<'a> Candidates<'a> {
         Ok(())
     }
 
-    /// Runs the model of the settings if it has made vectors. If it fails, only the built-in vectors are
-    /// used.
+    /// Runs the model of the settings. If it fails, or has not embedded a passage yet, the built-in vectors are used, and the
+    /// answer says so.
     fn add_model(&mut self, question: &Question, embedder: &dyn Embedder) {
-        let has_vectors = self.pools.iter().any(|pool| pool.space().dense().is_by(embedder));
-        // An unavailable model has no version. It is called anyway, to get the reason.
-        if !has_vectors && !embedder.version().is_empty() {
+        if self.pools.iter().all(|pool| pool.members.is_empty()) {
             return;
         }
-        match retrievers::model_vector(question, embedder) {
-            Ok(vector) => {
-                for pool in self.pools.iter_mut().filter(|pool| pool.space().dense().is_by(embedder)) {
-                    let space = pool.space();
-                    pool.model_cosines = space.dense().cosines(space.marks().len(), &vector);
-                }
+        let vector = match retrievers::model_vector(question, embedder) {
+            Ok(vector) => vector,
+            Err(error) => return self.remarks.add_silent_model(&error),
+        };
+        for pool in &mut self.pools {
+            let dense = pool.space().dense();
+            if !dense.is_by(embedder) {
+                self.remarks.add_pending(pool.corpus, pool.members.len(), pool.members.len());
+            } else if dense.fits(vector.len()) {
+                pool.model_cosines = dense.cosines(pool.space().marks().len(), &vector);
+                let pending = pool.members.iter().filter(|id| dense.is_pending(**id)).count();
+                self.remarks.add_pending(pool.corpus, pending, pool.members.len());
+            } else {
+                self.remarks.add_other_size(pool.corpus, vector.len());
             }
-            Err(error) => self.remarks.add_silent_model(&error),
         }
     }
 
@@ -139,8 +144,7 @@ impl<'a> Pool<'a> {
         let members = members(corpus, request)?;
         let terms = retrievers::words(corpus.db, question, corpus.space)?;
         // Filters that need the rows are applied when these are read, so any passage may be needed.
-        let is_large =
-            members.len() > index::MAX_EXACT_VECTORS && !request.is_for_entries() && !request.includes_past();
+        let is_large = members.len() > index::MAX_EXACT_VECTORS && !request.filters_rows();
         Ok(Pool {
             corpus,
             members,

@@ -66,6 +66,24 @@ impl Remarks {
         self.degraded.push(format!("embeddings ({error}): only the built-in model was used"));
     }
 
+    /// Records how many passages of a corpus the model of the settings has not embedded yet.
+    pub(super) fn add_pending(&mut self, corpus: &Corpus<'_>, pending: usize, all: usize) {
+        if pending > 0 {
+            let prefix = corpus.prefix();
+            self.degraded.push(format!(
+                "{prefix}embeddings: {pending} of {all} passages have no vector of the provider's model yet, and only the built-in model finds them; run `nacre index` or a server to finish"
+            ));
+        }
+    }
+
+    /// Records that the stored vectors of a corpus have another number of components than the model's answers.
+    pub(super) fn add_other_size(&mut self, corpus: &Corpus<'_>, components: usize) {
+        let prefix = corpus.prefix();
+        self.degraded.push(format!(
+            "{prefix}embeddings: the provider's model now returns {components} components, and the stored vectors have another number, so only the built-in model was used; run `nacre index` to embed again"
+        ));
+    }
+
     /// Describes the progress of re-embedding, if it is running in a corpus.
     pub(super) fn add_reembedding(&mut self, corpus: &Corpus<'_>) {
         let Some(ReembeddingProgress { made, all }) = corpus.space.renewed() else { return };

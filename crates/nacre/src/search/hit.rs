@@ -54,6 +54,10 @@ pub struct Hit {
     #[serde(flatten)]
     #[schemars(skip)]
     pub task: Option<TaskHit>,
+    /// The project in which it was written, or from whose files it was extracted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub project: Option<ProjectName>,
     /// The parts of its score, which add up to it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
@@ -112,7 +116,6 @@ pub struct GraphHit {
 pub struct ItemHit {
     /// Its type: `entity`, `claim`, `task`, `decision` or `note`.
     pub item: ItemType,
-    pub project: ProjectName,
     pub title: String,
     pub confidence: f64,
 }
@@ -155,14 +158,14 @@ pub struct ScorePart {
 
 redact! {
     Hit {
-        id, text, why, entry, message, document, graph, item, task
+        id, text, why, entry, message, document, graph, item, task, project
         / kind, score, relevance, at, explain
     }
     EntryHit { tags, superseded_by / number, r#type, behavioral, past }
     MessageHit { session, message, author }
     DocumentHit { collection, path / lines }
     GraphHit { cites }
-    ItemHit { project, title / item, confidence }
+    ItemHit { title / item, confidence }
     TaskHit { milestone / status, priority }
     Why { words / lane, rank, similarity }
 }
@@ -220,7 +223,7 @@ impl Why {
 impl Hit {
     pub(super) fn of_entry(entry: Entry, evidence: Evidence) -> Hit {
         // Whole: an agent may have no other tool to read the rest with.
-        let (text, past) = (entry.content.clone(), entry.past());
+        let (text, past, project) = (entry.content.clone(), entry.past(), entry.provenance.project.clone());
         let bare = Hit::bare(entry::KIND, entry.id.to_string(), text, entry.provenance.timestamp, evidence);
         Hit {
             entry: Some(EntryHit {
@@ -231,6 +234,7 @@ impl Hit {
                 past,
                 superseded_by: entry.superseded_by,
             }),
+            project,
             ..bare
         }
     }
@@ -251,6 +255,7 @@ impl Hit {
             graph: None,
             item: None,
             task: None,
+            project: None,
             explain: evidence.explain,
         }
     }
@@ -264,7 +269,9 @@ pub(super) fn load(
     wanted: usize,
     request: &Request,
 ) -> Result<Vec<Contender>> {
-    let sql = "SELECT kind, ref, text, passages.at, author, sessions.id, first_line, last_line FROM passages
+    let sql =
+        "SELECT kind, ref, text, passages.at, author, sessions.id, first_line, last_line, sessions.project
+        FROM passages
         LEFT JOIN sessions ON sessions.number = passages.session WHERE passages.id = $1";
     let mut found = Vec::new();
     let mut sorted = 0;
@@ -281,7 +288,8 @@ pub(super) fn load(
             let evidence = Evidence::of_passage(scorer, passage, score, request.explain);
             read(row, scorer, passage, evidence, request)
         })?;
-        if let Some(hit) = hit.flatten() {
+        let is_wanted = |hit: &Hit| request.admits_project(hit.project.as_ref());
+        if let Some(hit) = hit.flatten().filter(is_wanted) {
             found.push(Contender { passage, worth: f64::from(score), hit });
         }
     }
@@ -340,7 +348,8 @@ fn read(
     }
     let session: String = row.text(5)?.to_owned();
     let message = reference.strip_prefix(&format!("{session}/")).unwrap_or(&reference).to_owned();
-    Ok(Some(Hit { message: Some(MessageHit { session, message, author: row.get(4)? }), ..bare }))
+    let message = Some(MessageHit { session, message, author: row.get(4)? });
+    Ok(Some(Hit { message, project: row.get(8)?, ..bare }))
 }
 
 fn of_item(bare: Hit, ProjectItem { item, project }: ProjectItem) -> Hit {
@@ -348,7 +357,8 @@ fn of_item(bare: Hit, ProjectItem { item, project }: ProjectItem) -> Hit {
     Hit {
         kind: item::KIND,
         document: Some(DocumentHit { collection: None, path: item.source_file, lines }),
-        item: Some(ItemHit { item: item.r#type, project, title: item.title, confidence: item.confidence }),
+        item: Some(ItemHit { item: item.r#type, title: item.title, confidence: item.confidence }),
+        project: Some(project),
         ..bare
     }
 }

@@ -17,6 +17,10 @@ pub(super) const MAX_STANDING_HITS: usize = 3;
 /// The number of top hits among which the newer of two statements on one subject comes first.
 const MAX_NEWER_FIRST_HITS: usize = 20;
 
+/// The bonus of a hit from the project in which the question is asked. It decides between hits that fit about equally
+/// well.
+const PROJECT_BONUS: f64 = 0.25;
+
 /// The hits of an answer, best first.
 pub(super) struct Ranking {
     pub(super) hits: Vec<Contender>,
@@ -59,6 +63,8 @@ fn best(scorer: &mut Scorer<'_>, request: &Request) -> Result<Vec<Contender>> {
     let found = scorer.members.iter().copied().filter(|id| scorer.is_found(*id));
     let mut scored: Vec<(u32, f32)> = found.map(|id| (id, scorer.score(id))).collect();
     let mut hits = hit::load(scorer, &mut scored, wanted, request)?;
+    let is_current = |hit: &Contender| request.project.is_some() && hit.hit.project == request.project;
+    hits.iter_mut().filter(|hit| is_current(hit)).for_each(|hit| hit.change("project", PROJECT_BONUS));
     if scorer.is_hybrid() {
         newer_first(scorer, &mut hits);
     }
@@ -86,8 +92,14 @@ fn newer_first(scorer: &Scorer<'_>, hits: &mut [Contender]) {
             let count = matched.count_ones();
             #[expect(clippy::cast_precision_loss, reason = "a few words")]
             let shorter = words[old].len().min(words[new].len()).max(1) as f64;
+            // The same words about another project are no newer statement on the subject.
+            let other_project = matches!(
+                (&top[old].hit.project, &top[new].hit.project),
+                (Some(one), Some(other)) if one != other
+            );
             if top[new].worth <= top[old].worth
                 && !same_session
+                && !other_project
                 && matched == bits(&top[new])
                 && count >= 2
                 && f64::from(count) / shorter >= MIN_SHARE

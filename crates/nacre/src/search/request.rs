@@ -1,7 +1,7 @@
 //! A search request, as the tools make it.
 
 use crate::base::Time;
-use crate::base::ids::CollectionName;
+use crate::base::ids::{CollectionName, ProjectName};
 use crate::index::Scope;
 use crate::records::entry::{Entry, EntryType, Tags};
 
@@ -19,6 +19,10 @@ pub(crate) struct Request {
     pub(crate) limit: usize,
     pub(crate) at: Time,
     pub(crate) explain: bool,
+    /// The project in which the question is asked. Its memories get a small bonus.
+    pub(crate) project: Option<ProjectName>,
+    /// Restricts the hits to this project.
+    pub(crate) only_project: Option<ProjectName>,
     /// Whether "my" means the agent.
     pub(crate) of_agent: bool,
 }
@@ -39,6 +43,16 @@ impl Request {
         self.r#type.is_some() || !self.tags.is_empty()
     }
 
+    /// Tells whether the rows must be read to know which passages pass the filters.
+    pub(super) fn filters_rows(&self) -> bool {
+        self.is_for_entries() || self.includes_past() || self.only_project.is_some()
+    }
+
+    /// Tells whether a record of this project passes the filters.
+    pub(super) fn admits_project(&self, project: Option<&ProjectName>) -> bool {
+        self.only_project.is_none() || self.only_project.as_ref() == project
+    }
+
     /// Tells whether an entry passes the filters.
     pub(super) fn admits(&self, entry: &Entry) -> bool {
         let has = |wanted: &str| entry.tags.iter().any(|tag| tag.to_lowercase() == wanted.to_lowercase());
@@ -46,5 +60,6 @@ impl Request {
             && (self.include_archived || entry.archived_at.is_none())
             && self.r#type.is_none_or(|wanted| entry.r#type == wanted)
             && self.tags.iter().all(has)
+            && self.admits_project(entry.provenance.project.as_ref())
     }
 }

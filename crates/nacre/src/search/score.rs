@@ -23,6 +23,10 @@ use crate::index::{Language, Mark, Quantised, flag};
 /// A passage is found by the model of the settings alone if its cosine is this many standard deviations above
 /// the mean. The range of cosines differs between models.
 const MIN_MODEL_SPREADS: f64 = 1.5;
+/// Below this number of passages hardly any can be that far from the mean: `search.least_similarity` is enough.
+const MIN_SPREAD_PASSAGES: usize = 12;
+/// Cosines that differ less than this say nothing about which passage is meant.
+const MIN_MODEL_SPREAD: f64 = 0.01;
 
 /// The speaker part for the user's words when the assistant's are asked for.
 const USER_SHARE_IF_ASSISTANT_IS_ASKED: f32 = -0.2;
@@ -82,6 +86,8 @@ struct Baselines {
     words: Spread,
     meaning: Spread,
     model: Spread,
+    /// The number of passages that the model of the settings has embedded.
+    embedded: usize,
 }
 
 impl Baselines {
@@ -91,7 +97,19 @@ impl Baselines {
             words: Spread::of(of_words, 0.0),
             meaning: Spread::of(|| pools.iter().flat_map(Pool::exact_cosines), 0.1),
             model: Spread::of(|| pools.iter().flat_map(Pool::exact_model_cosines), 0.0),
+            embedded: pools.iter().flat_map(Pool::exact_model_cosines).take(MIN_SPREAD_PASSAGES).count(),
         }
+    }
+
+    /// Returns the cosine from which the model of the settings alone finds a passage.
+    fn min_model_cosine(&self, least_similarity: f64) -> f32 {
+        let by_spread = self.model.mean + MIN_MODEL_SPREADS * self.model.spread;
+        let min = match (self.embedded < MIN_SPREAD_PASSAGES, self.model.spread > MIN_MODEL_SPREAD) {
+            (true, true) => by_spread.min(least_similarity),
+            (true, false) => least_similarity,
+            (false, _) => by_spread,
+        };
+        min as f32
     }
 }
 
@@ -145,7 +163,7 @@ impl<'a> Scorer<'a> {
             baselines,
             outdated: pool.corpus.space.old(),
             estimate: pool.cosines.estimate.map(|estimate| estimate.vector),
-            min_model_cosine: (baselines.model.mean + MIN_MODEL_SPREADS * baselines.model.spread) as f32,
+            min_model_cosine: baselines.min_model_cosine(rules.search.least_similarity),
             matched: words.matched,
             coverage: words.coverage,
             sessions: words.sessions,

@@ -9,7 +9,7 @@ use crate::base::ids::EntryRef;
 use crate::base::{Error, Result, Settings};
 use crate::group::View;
 use crate::index::Scope;
-use crate::records::entry::{Origin, Source};
+use crate::records::entry::{Origin, Place, Source};
 use crate::records::graph::Cite;
 use crate::records::workspace::checkpoint::{self, DeletedRecord};
 use crate::records::workspace::proposal::{self, RunCall};
@@ -116,7 +116,8 @@ impl<'a> Call<'a> {
         let write = |tx: &Connection| {
             let Caller { now, session, visibility, .. } = caller;
             let (now, visibility) = (*now, *visibility);
-            let origin = Origin { now, group: &name, session, source, visibility };
+            let project = Place::of_caller(caller);
+            let origin = Origin { now, group: &name, session, source, visibility, project };
             let refuses = !matches!(mode, Mode::Approved { .. });
             let mut write =
                 Write { db: tx, origin, caller, settings: &settings, row, changed: true, refuses };

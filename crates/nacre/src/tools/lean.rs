@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::base::Calendar;
-use crate::base::ids::EntryId;
+use crate::base::ids::{EntryId, ProjectName};
+use crate::base::text::visible;
 use crate::records::graph::{Cite, GraphMatch, RecallResult};
 use crate::search::{Hit, ScorePart, SearchResults, Why};
 
@@ -66,7 +67,10 @@ struct Details {
 
 impl LeanAnswer {
     pub(super) fn of_search(found: &SearchResults, calendar: &Calendar, explain: bool) -> LeanAnswer {
-        let lean = |hits: &[Hit]| hits.iter().map(|hit| LeanHit::of_hit(hit, calendar, explain)).collect();
+        let lean = |hits: &[Hit]| {
+            let hits = hits.iter().map(|hit| (found.other_project(hit), hit));
+            hits.map(|(project, hit)| LeanHit::of_hit(hit, project, calendar, explain)).collect()
+        };
         LeanAnswer {
             hits: lean(&found.hits),
             standing: lean(&found.standing),
@@ -88,7 +92,7 @@ impl LeanAnswer {
 }
 
 impl LeanHit {
-    fn of_hit(hit: &Hit, calendar: &Calendar, explain: bool) -> LeanHit {
+    fn of_hit(hit: &Hit, other: Option<&ProjectName>, calendar: &Calendar, explain: bool) -> LeanHit {
         let Hit { kind, text, at, entry, message, document, graph, item, task, .. } = hit;
         let cited = graph.as_ref().and_then(|graph| graph.cites.first()).map(cite);
         let id = match entry {
@@ -103,7 +107,7 @@ impl LeanHit {
         let source = match (document, message) {
             (Some(document), _) => {
                 let [from, to] = document.lines;
-                let project = item.as_ref().map(|item| format!("{}: ", item.project));
+                let project = item.as_ref().and(hit.project.as_ref()).map(|name| format!("{name}: "));
                 let collection = document.collection.as_ref().map(|name| format!("{name}: "));
                 let owner = project.or(collection).unwrap_or_default();
                 Some(format!("{owner}{}:{from}-{to}", document.path))
@@ -114,6 +118,9 @@ impl LeanHit {
             }
             (None, None) => cited,
         };
+        // An item names its project anyway.
+        let other = other.filter(|_| item.is_none()).map(|name| format!("from project {name}"));
+        let source = source.into_iter().chain(other).reduce(|source, other| format!("{source}, {other}"));
         let details = explain.then(|| Details {
             full_id: hit.id.clone(),
             score: hit.score,
@@ -124,7 +131,7 @@ impl LeanHit {
         LeanHit {
             id,
             r#type: unless_fact(r#type),
-            text: text.clone(),
+            text: visible(text).into_owned(),
             time: calendar.date(*at),
             source,
             superseded_by: entry.as_ref().and_then(|entry| entry.superseded_by.clone()),

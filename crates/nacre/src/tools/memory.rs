@@ -16,7 +16,7 @@ use super::schema;
 use super::tool::Request;
 use crate::base::caller::Actor;
 use crate::base::frame::one_line;
-use crate::base::ids::{CollectionName, EntryId, EntryRef};
+use crate::base::ids::{CollectionName, EntryId, EntryRef, ProjectName};
 use crate::base::redact::{Redact, redact};
 use crate::base::settings::DefaultType;
 use crate::base::{Calendar, Error, Result, Time};
@@ -27,6 +27,7 @@ use crate::index::Scope;
 use crate::records::collection;
 use crate::records::collection::Collection;
 use crate::records::entry::{self, Draft, Edit, Entry, EntryType, ErasedEntry, OnDuplicate, Tags, Version};
+use crate::records::project;
 use crate::records::workspace::checkpoint::DeletedRecord;
 use crate::records::workspace::memory_file;
 use crate::records::{erase, import};
@@ -50,6 +51,8 @@ pub struct StoreRequest {
     pub supersedes: Option<EntryRef>,
     /// Hide it from shared sessions.
     pub private: Option<bool>,
+    /// The project it belongs to; default the one you work in.
+    pub project: Option<ProjectName>,
 }
 
 /// The result of a store.
@@ -90,10 +93,18 @@ impl Request for StoreRequest {
     type Answer = Stored;
     const NAME: &str = "memory_store";
     const TYPED: bool = true;
+    const ADVANCED: &'static [&'static str] = &["project"];
 
     fn steers(&self, view: &View<'_>) -> Result<bool> {
         let r#type = self.r#type.unwrap_or_else(|| default_type(view.settings().entries.default_type));
         Ok(r#type.behavioral() || self.supersedes.as_ref().is_some_and(|old| is_behavioral(view, old)))
+    }
+
+    fn with_place(mut self, view: &View<'_>) -> Result<StoreRequest> {
+        if self.project.is_none() && self.supersedes.is_none() {
+            self.project = view.read(|db| project::current::of_caller(db, view.caller()))?;
+        }
+        Ok(self)
     }
 
     fn loses(&self, view: &View<'_>) -> Result<Option<String>> {
@@ -125,7 +136,11 @@ impl Request for StoreRequest {
             false => OnDuplicate::Amend { r#type: self.r#type },
         };
         let draft = Draft { r#type, content, tags, supersedes, private, data: None, on_duplicate };
+        let project = self.project;
         let stored = call.write(|write| {
+            if let Some(name) = project {
+                write.origin.project = entry::Place::Named(name);
+            }
             let stored = entry::store(write.db, &write.origin, draft)?;
             if !stored.duplicate {
                 write.spend(Action::Store)?;
@@ -225,6 +240,8 @@ pub struct SearchRequest {
     pub scope: Vec<Scope>,
     /// Only this collection.
     pub collection: Option<CollectionName>,
+    /// Only what was written in this project.
+    pub project: Option<ProjectName>,
     /// Include replaced memories.
     #[serde(default)]
     pub include_superseded: bool,
@@ -249,7 +266,7 @@ impl Request for SearchRequest {
     const NAME: &str = "memory_search";
     const ACROSS: bool = true;
     const ADVANCED: &'static [&'static str] =
-        &["at", "collection", "explain", "include_archived", "of_agent"];
+        &["at", "collection", "explain", "include_archived", "of_agent", "project"];
     const LEAN_OUTPUT: fn() -> Value = schema::output::<LeanAnswer>;
 
     fn run(self, call: &mut Call<'_>) -> Ran<SearchResults> {
@@ -267,8 +284,15 @@ impl Request for SearchRequest {
         // Documents are searched only by a query.
         let asked = !self.query.trim().is_empty();
         let (scope, missing) = if asked { call.follow_documents(scope) } else { (scope, None) };
+        let caller = call.caller;
+        let project = call.read(|db| {
+            self.project.iter().try_for_each(|name| project::check(db, name))?;
+            project::current::of_caller(db, caller)
+        })?;
         let request = search::Request {
             scope,
+            project,
+            only_project: self.project,
             collection: self.collection,
             r#type: self.r#type,
             tags: self.tags,
@@ -334,7 +358,10 @@ impl Request for SearchRequest {
             if first_standing {
                 text.push_str("Standing instructions and preferences that may apply:\n");
             }
-            let date = calendar.date(hit.at);
+            let project = answer.other_project(hit).filter(|_| hit.item.is_none());
+            let project = project.map(|name| format!(", from project {}", one_line(name.as_str())));
+            let project = project.unwrap_or_default();
+            let date = calendar.date(hit.at) + &project;
             let line = one_line(&hit.text);
             if let Some(entry) = &hit.entry {
                 let _ = write!(text, "[id:{}] [{}] {line} ({date})", entry.number, entry.r#type);
@@ -353,15 +380,16 @@ impl Request for SearchRequest {
             }
             if let Some(message) = &hit.message {
                 let author = message.author.as_deref().map(one_line).unwrap_or_default();
-                let _ =
-                    write!(text, "[session {}] {author}: {line} ({})", one_line(&message.session), hit.at);
+                let session = one_line(&message.session);
+                let _ = write!(text, "[session {session}] {author}: {line} ({}{project})", hit.at);
             }
             if hit.graph.is_some() {
                 let _ = write!(text, "[{}] {line}", hit.id);
             }
             if let (Some(item), Some(document)) = (&hit.item, &hit.document) {
                 let (path, kind) = (one_line(&document.path), item.item.as_str());
-                let _ = write!(text, "[{}: {path}:{}] [{kind}] {line}", item.project, document.lines[0]);
+                let project = hit.project.as_ref().map(|name| one_line(name.as_str())).unwrap_or_default();
+                let _ = write!(text, "[{project}: {path}:{}] [{kind}] {line}", document.lines[0]);
             } else if let Some(task) = &hit.task {
                 let _ = write!(text, "[{}] [{}] {line}", hit.id, task.status.as_str());
             } else if let Some(document) = &hit.document {
@@ -482,8 +510,14 @@ pub(super) fn make_brief(
         let said = (plugin.make)(&call.caller.session);
         (plugin.name, said)
     });
-    let calendar = call.caller.calendar();
-    let own = |db: &Connection| brief::make(db, limits, &calendar, now, include_provenance);
+    let caller = call.caller;
+    let calendar = caller.calendar();
+    let rank = call.settings().rank.clone();
+    let own = |db: &Connection| {
+        let project = project::current::of_caller(db, caller)?;
+        let (rank, calendar) = (&rank, caller.calendar());
+        brief::make(db, &brief::Rules { limits, rank, project, calendar, now, include_provenance })
+    };
     let brief = match made {
         None => call.read(own)?,
         Some((name, Ok(said))) => {

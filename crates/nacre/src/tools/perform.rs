@@ -130,6 +130,8 @@ pub(super) fn perform<R: Request>(
             Decision::Propose => Mode::Try,
         },
     };
+    // A person approves it later, from another folder.
+    let request = if matches!(mode, Mode::Try) { request.with_place(view)? } else { request };
     let arguments = matches!(mode, Mode::Try).then(|| arguments(&request)).transpose()?;
     let lost = if arguments.is_some() { request.loses(view)? } else { None };
     let (caller, name) = (view.caller(), tool.name);

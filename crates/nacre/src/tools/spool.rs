@@ -43,6 +43,9 @@ pub struct Heard {
     /// The visibility of the session; private if it was not recorded.
     #[serde(default = "private")]
     pub visibility: Visibility,
+    /// The folder of the project that the session works in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
     /// The event itself.
     pub what: What,
 }
@@ -106,7 +109,9 @@ pub fn take_in(group: &mut Group, now: Time) -> Result<usize> {
         if !whole.is_empty() {
             // If a part was shared, anybody may have written the message, so it teaches nothing.
             let (visibility, untrusted) = (whole.visibility, whole.mixed);
-            let caller = Caller { visibility, untrusted, ..Caller::agent(whole.session.clone(), now) };
+            let project_folder = whole.folder.clone();
+            let agent = Caller::agent(whole.session.clone(), now);
+            let caller = Caller { visibility, untrusted, project_folder, ..agent };
             match turn::archive(&mut group.enter(&caller)?, &whole.exchange) {
                 Ok(_) => taken += 1,
                 // It would fail again tomorrow.
@@ -119,7 +124,8 @@ pub fn take_in(group: &mut Group, now: Time) -> Result<usize> {
         }
         // Before its file is deleted: if the process is killed here, this is repeated, and nothing is summarised twice.
         if whole.ends {
-            let caller = Caller { visibility: whole.visibility, ..Caller::agent(whole.session.clone(), now) };
+            let (visibility, project_folder) = (whole.visibility, whole.folder.clone());
+            let caller = Caller { visibility, project_folder, ..Caller::agent(whole.session.clone(), now) };
             match session::end(&mut group.enter(&caller)?, &whole.session) {
                 // Some sessions have no transcript of Nacre's.
                 Err(Error::NoTranscript { .. }) => {}
@@ -171,6 +177,7 @@ fn set_aside(file: &Path) {
 struct Whole {
     session: SessionId,
     visibility: Visibility,
+    folder: Option<PathBuf>,
     /// Whether one part of it was private and another shared.
     mixed: bool,
     exchange: Exchange,
@@ -204,10 +211,12 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
             let agent = if agent == NO_REPLY { String::new() } else { agent };
             let exchange = Exchange { user: clean(user), agent, at };
             let session = session.clone();
-            all.push(Whole { session, visibility, mixed: false, exchange, files, ends: false });
+            all.push(Whole { session, visibility, folder: None, mixed: false, exchange, files, ends: false });
         };
-    for (file, Heard { session, at, visibility, what }) in heard {
+    let mut folders: BTreeMap<SessionId, PathBuf> = BTreeMap::new();
+    for (file, Heard { session, at, visibility, folder, what }) in heard {
         let asked = waiting.remove(&session);
+        folders.extend(folder.map(|folder| (session.clone(), folder)));
         // An exchange with a private part is private.
         let both = match &asked {
             Some(asked) if asked.visibility == Visibility::Private => Visibility::Private,
@@ -240,6 +249,7 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
                 all.push(Whole {
                     session,
                     visibility,
+                    folder: None,
                     mixed: false,
                     exchange,
                     files: vec![file],
@@ -256,6 +266,9 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
             whole(&mut all, &session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
         }
     }
+    for whole in &mut all {
+        whole.folder = folders.get(&whole.session).cloned();
+    }
     all
 }
 
@@ -269,7 +282,7 @@ mod tests {
         let heard = heard.iter().enumerate().map(|(n, (session, second, what))| {
             let session = session.parse().unwrap();
             let (at, visibility, what) = (at(*second), Visibility::Shared, what.clone());
-            (PathBuf::from(n.to_string()), Heard { session, at, visibility, what })
+            (PathBuf::from(n.to_string()), Heard { session, at, visibility, folder: None, what })
         });
         let paired = pair(heard.collect(), at(now));
         let found: Vec<_> = paired

@@ -176,6 +176,11 @@ pub trait Request: Clone + Serialize + DeserializeOwned + JsonSchema {
     fn steers(&self, _: &View<'_>) -> Result<bool> {
         Ok(false)
     }
+    /// Fills in what the place of the caller decides. A request that waits is run later, from another place.
+    #[doc(hidden)]
+    fn with_place(self, _: &View<'_>) -> Result<Self> {
+        Ok(self)
+    }
     /// Returns the text that it would delete or replace, for the person who decides about it.
     #[doc(hidden)]
     fn loses(&self, _: &View<'_>) -> Result<Option<String>> {

@@ -12,6 +12,8 @@ use crate::sealed::{Place, noon};
 #[derive(Default)]
 struct Animals {
     version: &'static str,
+    /// How many zeros are behind each vector.
+    more: usize,
     down: AtomicBool,
     asked: AtomicUsize,
 }
@@ -21,7 +23,15 @@ impl Animals {
         Arc::new(Animals { version, ..Animals::default() })
     }
 
-    fn vector(text: &str) -> Vec<f32> {
+    fn vector(&self, text: &str) -> Vec<f32> {
+        let mut vector = Animals::kind(text);
+        if !vector.is_empty() {
+            vector.resize(3 + self.more, 0.0);
+        }
+        vector
+    }
+
+    fn kind(text: &str) -> Vec<f32> {
         let text = text.to_lowercase();
         let water = ["heron", "otter", "boat"].iter().any(|word| text.contains(word));
         let land = ["camel", "lizard", "desert"].iter().any(|word| text.contains(word));
@@ -43,7 +53,7 @@ impl Animals {
 
 impl Embedder for Animals {
     fn dims(&self) -> usize {
-        3
+        3 + self.more
     }
 
     fn version(&self) -> &str {
@@ -51,13 +61,13 @@ impl Embedder for Animals {
     }
 
     fn embed_query(&self, text: &str, _: &mut dyn FnMut(&str) -> f32) -> Result<Vec<f32>> {
-        self.check().map(|()| Animals::vector(text))
+        self.check().map(|()| self.vector(text))
     }
 
     fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         self.check()?;
         self.asked.fetch_add(texts.len(), Ordering::SeqCst);
-        Ok(texts.iter().map(|text| Animals::vector(text)).collect())
+        Ok(texts.iter().map(|text| self.vector(text)).collect())
     }
 }
 
@@ -75,6 +85,11 @@ impl Place {
         let found = self.call("memory_search", json!({ "query": query })).data;
         found["hits"][0]["text"].as_str().unwrap_or_default().to_owned()
     }
+}
+
+fn missing(place: &mut Place) -> Vec<String> {
+    let found = place.call("memory_search", json!({ "query": "camel" })).data;
+    found["missing"].as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect()
 }
 
 const NOTES: [&str; 4] =
@@ -132,7 +147,7 @@ fn another_model_makes_them_anew_and_what_changed_is_made_again() {
     place.with_model(&second);
     // Vectors of another model are not compared with this one's question.
     assert_eq!(nacre::status(&place.view()).unwrap().embedded.unwrap().left, 4);
-    assert_eq!(place.call("memory_search", json!({ "query": "camel" })).data["missing"], json!([]));
+    assert!(missing(&mut place)[0].contains("4 of 4 passages have no vector"));
     assert_eq!(place.embed(usize::MAX).done, 4);
     // An entry that reads otherwise is pending again, one that is deleted is gone.
     let id = place.found(json!({ "query": "table" }))[0];
@@ -152,4 +167,57 @@ fn another_model_makes_them_anew_and_what_changed_is_made_again() {
     let caller = place.caller.clone();
     nacre::reindex(&mut place.view_of(&caller)).unwrap();
     place.check();
+}
+
+#[test]
+fn vectors_that_were_not_made_yet_were_not_reported() {
+    let (mut place, model) = (notes(), Animals::new("animals-1"));
+    place.with_model(&model);
+    assert!(missing(&mut place)[0].contains("4 of 4 passages have no vector of the provider's model yet"));
+    place.embed(2);
+    assert!(missing(&mut place)[0].contains("2 of 4 passages"));
+    place.embed(usize::MAX);
+    assert_eq!(missing(&mut place), Vec::<String>::new());
+    // A text that the provider refuses never gets a vector.
+    place.store("An unspeakable thing");
+    place.embed(usize::MAX);
+    assert_eq!(missing(&mut place), Vec::<String>::new());
+}
+
+#[test]
+fn a_dead_provider_that_never_answered_was_not_reported() {
+    let (mut place, model) = (notes(), Animals::new("animals-1"));
+    model.down.store(true, Ordering::SeqCst);
+    place.with_model(&model);
+    assert!(missing(&mut place)[0].contains("animals"), "its own message names it");
+}
+
+#[test]
+fn a_model_of_another_size_under_the_same_name_was_mixed_in() {
+    let (mut place, first) = (notes(), Animals::new("animals-1"));
+    place.with_model(&first);
+    place.embed(usize::MAX);
+    let second = Arc::new(Animals { version: "animals-1", more: 2, ..Animals::default() });
+    place.with_model(&second);
+    assert!(missing(&mut place)[0].contains("now returns 5 components"));
+    assert_eq!(place.embed(usize::MAX).done, 4);
+    assert_eq!(second.asked.load(Ordering::SeqCst), 4, "all are embedded again");
+    assert_eq!(missing(&mut place), Vec::<String>::new());
+    assert_eq!(place.best_text("What floats like a boat?"), NOTES[0]);
+}
+
+#[test]
+fn in_a_small_memory_the_hits_of_a_provider_were_dropped() {
+    for count in 1..=6 {
+        let mut place = Place::new();
+        for note in ["The otter sleeps", "The heron is grey"].iter().cycle().take(count).enumerate() {
+            place.store(&format!("{} by day {}", note.1, note.0));
+        }
+        let model = Animals::new("animals-1");
+        place.with_model(&model);
+        place.embed(usize::MAX);
+        // No word is shared, and every vector is the same.
+        assert_eq!(place.found(json!({ "query": "boat" })).len(), count, "{count} passages");
+        assert!(place.found(json!({ "query": "desert" })).is_empty(), "{count} passages");
+    }
 }

@@ -208,3 +208,22 @@ fn it_is_skipped_where_nothing_can_be_written() {
     }
     set(0o700);
 }
+
+#[test]
+fn a_flush_asked_for_tools_and_places_that_the_profile_does_not_have() {
+    for (profile, tools) in [
+        ("balanced", "Use memory_store or memory_write now"),
+        ("brain", "Use memory_write with path `MEMORY.md` now"),
+        ("nanoclaw", "Use memory_write now"),
+    ] {
+        let mut place = Place::with(profile, &[]);
+        let session = "s".parse().unwrap();
+        let count = Count { tokens: Some(190_000), ..Count::default() };
+        let prompt = check_flush(&mut place.view(), &session, &count).unwrap().prompt.unwrap();
+        assert!(prompt.contains(tools), "{profile}: {prompt}");
+    }
+    let mut place = Place::with("balanced", &["tools.offer=[\"memory_search\"]"]);
+    let count = Count { tokens: Some(190_000), ..Count::default() };
+    let flush = check_flush(&mut place.view(), &"s".parse().unwrap(), &count).unwrap();
+    assert_eq!((flush.due, flush.note.as_deref()), (false, Some("no tool that stores text is offered")));
+}

@@ -65,6 +65,8 @@ mod graph_read;
 mod graph_search;
 // Bad input to it, and what must hold for any.
 mod graph_hostile;
+// Projects: memories know where they were written, prefer it, and hide nothing.
+mod projects;
 // Compatibility APIs for programs made for another memory.
 mod compat;
 // Items: knowledge taken out of a project's files.

@@ -305,3 +305,17 @@ fn a_replaced_memory_is_no_contradiction() {
             .is_none()
     );
 }
+
+#[test]
+fn invisible_text_reached_the_prompt() {
+    let mut place = Place::new();
+    let hidden = "\u{e0041}\u{e0042}\u{202e}\u{200b}\u{2066}";
+    place.call("memory_store", json!({ "content": format!("heron {hidden}is grey"), "type": "preference" }));
+    let brief = place.call("memory_brief", json!({})).text;
+    let found = place.call("memory_search", json!({ "query": "heron" }));
+    let turn = nacre::turn::run(&mut place.view(), &nacre::turn::Request::new("is the heron grey?")).unwrap();
+    for (name, text) in [("brief", brief), ("search", found.text), ("turn", turn.markdown)] {
+        assert!(text.contains("heron is grey"), "{name}: {text}");
+        assert!(!text.contains(|c| hidden.contains(c)), "{name}: {text:?}");
+    }
+}

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::{lesson, stability, state, topic};
 use crate::base::Result;
 use crate::group::View;
+use crate::records::project;
 use crate::records::session::exchange::{self, Exchange, Row};
 use crate::store::audit;
 
@@ -34,7 +35,16 @@ pub(super) fn archive(view: &mut View<'_>, said: &Exchange) -> Result<Archived> 
     }
     let searchable = !exchange::is_noise(&user, &agent);
     let (session_id, private) = (session.to_owned(), caller.visibility.is_private());
-    let row = Row { id: id.clone(), session: session_id, user, agent, at: said.at, searchable, private };
+    let mut row = Row {
+        id: id.clone(),
+        session: session_id,
+        user,
+        agent,
+        at: said.at,
+        searchable,
+        private,
+        project: None,
+    };
     // Looked up before the write, so that other writers do not wait for it.
     let principles = stability::principles(view, caller.visibility);
     let doubts = stability::doubts(view, &row)?;
@@ -49,6 +59,7 @@ pub(super) fn archive(view: &mut View<'_>, said: &Exchange) -> Result<Archived> 
         }
         let mut state = state::load(tx, &caller.session)?;
         let before = exchange::last(tx, session)?;
+        row.project = project::current::adopt(tx, caller.project_folder.as_deref())?;
         exchange::insert(tx, &row)?;
         state.turn += 1;
         let asked = before.as_ref().map_or("", |before| before.user.as_str());

@@ -29,10 +29,12 @@ use serde_json::{Value, json};
 use crate::base::caller::{Caller, Role};
 use crate::base::frame::one_line;
 use crate::base::frame::{CLOSE, OPEN, OPEN_GUIDANCE};
+use crate::base::ids::ProjectName;
 use crate::base::redact;
 use crate::base::{Error, Result};
 use crate::group::View;
 use crate::records::lesson as rows;
+use crate::records::project;
 pub(crate) use crate::records::session::{exchange, said};
 use crate::records::workspace::memory_file::{self, LineUse};
 use crate::records::workspace::seen;
@@ -157,6 +159,8 @@ pub(crate) struct Turning<'a> {
     pub(crate) message: Message,
     pub(crate) tools: &'a [ToolUse],
     pub(crate) state: State,
+    /// The project in which the session works.
+    pub(crate) project: Option<ProjectName>,
     pub(crate) known: Known,
     /// The score from which a candidate is injected.
     pub(crate) least: f64,
@@ -207,8 +211,10 @@ pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
         return Ok(turn);
     }
     let message = Message::new(&prose, view.settings().search.language());
-    let state = match view.read(|db| state::load(db, &caller.session)) {
-        Ok(state) => state,
+    let before =
+        |db: &Connection| Ok((state::load(db, &caller.session)?, project::current::of_caller(db, caller)?));
+    let (state, project) = match view.read(before) {
+        Ok(before) => before,
         Err(error) => {
             turn.left_out.push(format!("all: {error}"));
             return Ok(turn);
@@ -220,6 +226,7 @@ pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
         message,
         tools: &request.tools,
         state,
+        project,
         known: Known::default(),
         least: settings.least,
         recalled: None,

@@ -7,7 +7,7 @@ use super::{Offer, exchange};
 use crate::base::frame::{self, is_ours, one_line, strip_injected, without_own_lines};
 use crate::base::redact;
 use crate::base::text;
-use crate::base::text::tokens;
+use crate::base::text::{tokens, visible};
 use crate::base::{Calendar, Time};
 use crate::records::session::said;
 
@@ -40,19 +40,11 @@ pub fn harmless(text: &str, most: usize) -> String {
     // Redacted before the line breaks are removed, because the block of a private key has several lines.
     let text = redact::text(text);
     let own = strip_injected(&text);
-    let seen: String = without_own_lines(&own).chars().filter(|c| !is_unseen(*c)).collect();
-    let line = redact::text(&one_line(&seen)).into_owned();
+    let line = redact::text(&one_line(&without_own_lines(&visible(&own)))).into_owned();
     if is_ours(&line) || is_ours(&format!("- {line}")) {
         return String::new();
     }
     cut(&line, most)
-}
-
-/// Tells whether a character is invisible to people but read by models, or changes the direction of the text.
-fn is_unseen(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        | '\u{e0000}'..='\u{e007f}')
 }
 
 fn cut(line: &str, most: usize) -> String {

@@ -4,8 +4,9 @@
 use super::relevance::{About, Weighed, is_request};
 use super::{Offer, Turning, exchange, lesson, policy, said};
 use crate::base::frame::{self, one_line};
+use crate::base::ids::ProjectName;
 use crate::base::text::cut;
-use crate::base::{Calendar, Result, Time};
+use crate::base::{Result, Time};
 use crate::index::alike::likeness;
 use crate::index::{Scope, lookup};
 use crate::records::session;
@@ -45,7 +46,10 @@ pub(super) fn memory(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
         let date = calendar.date(hit.at);
         let best = cut(best, MAX_TEXT_CHARS);
         let text = match (&hit.entry, &hit.document) {
-            (Some(entry), _) => frame::line(&best, &entry.r#type.to_string(), &date, Some(entry.number)),
+            (Some(entry), _) => {
+                let source = frame::source(entry.r#type.as_str(), other_project(turning, hit));
+                frame::line(&best, &source, &date, Some(entry.number))
+            }
             (_, Some(document)) => {
                 let [from, to] = document.lines;
                 frame::line(&best, &format!("{}:{from}-{to}", one_line(&document.path)), &date, None)
@@ -70,15 +74,17 @@ pub(super) fn continuity(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
             _ => of_message(turning, hit, room(turning.caller.now, hit.at))?,
         };
         if let Some(quote) = quote {
-            let text = conversation(&quote, hit.at, &turning.caller.calendar());
+            let source = frame::source("conversation", other_project(turning, hit));
+            let text = frame::line(&quote, &source, &turning.caller.calendar().date(hit.at), None);
             offers.push(Offer { text, reason: reason(weighed), source: hit.id.clone() });
         }
     }
     Ok(offers)
 }
 
-fn conversation(quote: &str, at: Time, calendar: &Calendar) -> String {
-    frame::line(quote, "conversation", &calendar.date(at), None)
+/// Returns the project of a hit, if the session works in another.
+fn other_project<'h>(turning: &Turning<'_>, hit: &'h Hit) -> Option<&'h str> {
+    hit.project.as_ref().filter(|_| hit.project != turning.project).map(ProjectName::as_str)
 }
 
 /// Quotes both sides of an exchange. A question that the user asks again carries no knowledge, so only its answer is
@@ -158,8 +164,12 @@ fn chosen(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Re
     let language = turning.message.language();
     let mut kept: Vec<Recalled> = Vec::new();
     for one in good {
-        let same =
-            kept.iter().position(|other| likeness(&other.hit.text, &one.hit.text, language) >= SAME_LIKENESS);
+        let same = kept.iter().position(|other| {
+            // The same words about another project say something else.
+            let projects = other.hit.project.as_ref().zip(one.hit.project.as_ref());
+            projects.is_none_or(|(one, other)| one == other)
+                && likeness(&other.hit.text, &one.hit.text, language) >= SAME_LIKENESS
+        });
         match same {
             // Of two that say the same, the newer one counts.
             Some(place) if one.hit.at > kept[place].hit.at => kept[place] = one,
@@ -168,7 +178,7 @@ fn chosen(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Re
         }
     }
     kept.truncate(MAX_LINES);
-    kept.sort_by_key(|one| one.hit.at);
+    kept.sort_by_key(|one| (other_project(turning, &one.hit).is_some(), one.hit.at));
     Ok(kept)
 }
 
@@ -186,6 +196,7 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
         scope,
         limit: MAX_HITS,
         at: now,
+        project: turning.project.clone(),
         ..Default::default()
     };
     let found = search::search(&mut turning.view, &request)?;

@@ -153,6 +153,7 @@ mod tests {
                 at: Time::from_millis(i64::try_from(n).unwrap() * 60_000),
                 searchable: true,
                 private: false,
+                project: None,
             };
             follow(&mut state, &row, Language::default());
         }

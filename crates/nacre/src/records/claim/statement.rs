@@ -150,6 +150,11 @@ pub(super) struct Mark {
 const MAX_WORDS: usize = 120;
 
 impl Statement {
+    /// Tells whether a word turns it round: `not`, `never`, `no longer`.
+    pub fn is_negated(&self) -> bool {
+        self.cues.iter().any(|mark| matches!(mark.cue, Cue::Negation | Cue::Anymore))
+    }
+
     /// Reads a text; only the beginning of a long one. `context` is its heading or entity, which belongs to the subject.
     pub fn read(text: &str, context: Option<&str>) -> Statement {
         let text = text.trim().trim_start_matches(['-', '*', '•', '+', '#']).trim_start();

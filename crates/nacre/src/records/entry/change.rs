@@ -1,15 +1,18 @@
 //! Writes entries: store, update, reinforce, delete, purge, archive. Each function works inside the caller's
 //! transaction.
 
+use std::path::Path;
+
 use super::{
     COLUMNS, CURRENT, Data, Entry, EntryType, KIND, MAX_CONTENT_CHARS, Provenance, Source, Tags, Version,
     from_row, get, get_current, select,
 };
-use crate::base::caller::Visibility;
-use crate::base::ids::{EntryId, EntryRef, GroupName, SessionId};
+use crate::base::caller::{Caller, Visibility};
+use crate::base::ids::{EntryId, EntryRef, GroupName, ProjectName, SessionId};
 use crate::base::settings::Rank;
 use crate::base::{Error, Result, Time, frame, text};
 use crate::index::{self, Writer};
+use crate::records::project::current;
 use crate::store::{Connection, ToSql};
 
 /// The writer, from which the provenance of an entry is made.
@@ -19,6 +22,34 @@ pub(crate) struct Origin<'a> {
     pub(crate) session: &'a SessionId,
     pub(crate) source: Source,
     pub(crate) visibility: Visibility,
+    pub(crate) project: Place<'a>,
+}
+
+/// The project that new entries belong to.
+pub(crate) enum Place<'a> {
+    /// None, or not known.
+    Unknown,
+    /// That of the folder in which the writer works.
+    Folder(&'a Path),
+    /// The one that the writer named.
+    Named(ProjectName),
+}
+
+impl Place<'_> {
+    pub(crate) fn of_caller(caller: &Caller) -> Place<'_> {
+        caller.project_folder.as_deref().map_or(Place::Unknown, Place::Folder)
+    }
+
+    /// Returns the project of a new entry. One that replaces another stays in the project of that one, unless the writer
+    /// names it.
+    fn of_entry(&self, db: &Connection, old: Option<&Entry>) -> Result<Option<ProjectName>> {
+        match (self, old.and_then(|old| old.provenance.project.clone())) {
+            (Place::Named(name), _) => Ok(Some(name.clone())),
+            (_, Some(kept)) => Ok(Some(kept)),
+            (Place::Folder(folder), None) => current::adopt(db, Some(folder)),
+            (Place::Unknown, None) => Ok(None),
+        }
+    }
 }
 
 /// How a store treats a current entry that already has the same content.
@@ -87,6 +118,7 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
             source: origin.source,
             narrative_id: None,
             task_id: None,
+            project: origin.project.of_entry(db, old.as_ref())?,
         },
     };
     if let Some(old) = &old {
@@ -129,11 +161,11 @@ pub(crate) fn insert_with(
     let folded = identity(&entry.content, entry.data.as_ref());
     let tags = entry.tags.to_json();
     let data = to_json(entry.data.as_ref());
-    let (column, parameter) = if number.is_some() { (", number", ", $21") } else { ("", "") };
+    let (column, parameter) = if number.is_some() { (", number", ", $22") } else { ("", "") };
     let sql = format!(
         "INSERT INTO entries (id, type, content, folded, tags, behavioral, score, supersedes, superseded_by, superseded_at,
-            archived_at, created_at, confirmed_at, returned_at, session, source, narrative_id, task_id, private, data{column})
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20{parameter})"
+            archived_at, created_at, confirmed_at, returned_at, session, source, narrative_id, task_id, private, data, project{column})
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21{parameter})"
     );
     let mut values: Vec<&dyn ToSql> = vec![
         &entry.id,
@@ -156,6 +188,7 @@ pub(crate) fn insert_with(
         &entry.provenance.task_id,
         &entry.private,
         &data,
+        &entry.provenance.project,
     ];
     values.extend(number.as_ref().map(|number| number as &dyn ToSql));
     db.run(&sql, values.as_slice())?;

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Map;
 
-use crate::base::ids::{EntryId, EntryRef, SessionId};
+use crate::base::ids::{EntryId, EntryRef, ProjectName, SessionId};
 use crate::base::named::named;
 use crate::base::redact::{self, Redact, redact};
 use crate::base::schema::inline_schema;
@@ -24,7 +24,7 @@ use crate::index::{Passage, Standing};
 use crate::store::{Connection, FromSql, Params, Row, ToSql, Value};
 
 pub(crate) use change::{
-    Draft, Edit, ErasedEntry, OnDuplicate, Origin, archive_lowest, check_content, content_hash,
+    Draft, Edit, ErasedEntry, OnDuplicate, Origin, Place, archive_lowest, check_content, content_hash,
     current_bytes, delete, identity, insert, insert_version, insert_with, is_purge_due, purge, reinforce,
     same_content, store, unarchive, update,
 };
@@ -209,6 +209,9 @@ pub struct Provenance {
     /// The task that led to it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub task_id: Option<String>,
+    /// The project in which it was written.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub project: Option<ProjectName>,
 }
 
 /// One typed memory.
@@ -276,7 +279,7 @@ redact! {
         id, content, tags, supersedes, superseded_by, data, provenance
         / number, r#type, behavioral, score, superseded_at, archived_at, last_hit_at, last_returned_at, private
     }
-    Provenance { session, group, narrative_id, task_id / timestamp, source }
+    Provenance { session, group, narrative_id, task_id, project / timestamp, source }
     Data { owner, metadata, expires, role }
     Version { content, tags, session / r#type, until, private }
 }
@@ -335,7 +338,7 @@ const CURRENT: &str = "superseded_at IS NULL AND archived_at IS NULL";
 
 const COLUMNS: &str = "number, id, type, content, tags, behavioral, score, supersedes, superseded_by, superseded_at, archived_at,
     confirmed_at, returned_at, session, created_at, source, narrative_id, task_id, private, data,
-    (SELECT value FROM meta WHERE key = 'group')";
+    (SELECT value FROM meta WHERE key = 'group'), project";
 
 fn from_row(row: &Row<'_>) -> Result<Entry> {
     Ok(Entry {
@@ -361,6 +364,7 @@ fn from_row(row: &Row<'_>) -> Result<Entry> {
             narrative_id: row.get(16)?,
             task_id: row.get(17)?,
             group: row.text(20)?.to_owned(),
+            project: row.get(21)?,
         },
     })
 }
@@ -432,6 +436,34 @@ pub(crate) fn walk_behavioral_first(db: &Connection, mut take: impl FnMut(Entry)
         Ok(ControlFlow::Continue(()))
     })?;
     Ok(count)
+}
+
+/// The part of a current entry that decides its place in the brief.
+pub(crate) struct Outline {
+    pub(crate) number: i64,
+    pub(crate) behavioral: bool,
+    pub(crate) session: String,
+    pub(crate) project: Option<ProjectName>,
+    pub(crate) at: Time,
+    pub(crate) standing: Standing,
+}
+
+/// Returns the outlines of all current entries. Their texts are not read.
+pub(crate) fn outlines(db: &Connection) -> Result<Vec<Outline>> {
+    let sql = format!(
+        "SELECT number, behavioral, session, project, created_at, score, coalesce(confirmed_at, created_at)
+        FROM entries WHERE {CURRENT}"
+    );
+    db.rows(&sql, (), |row| {
+        Ok(Outline {
+            number: row.get(0)?,
+            behavioral: row.get(1)?,
+            session: row.get(2)?,
+            project: row.get(3)?,
+            at: row.get(4)?,
+            standing: Standing::new(row.get(5)?, row.get(6)?),
+        })
+    })
 }
 
 /// Passes all entries to `take`, newest first, including superseded and archived ones, until it returns

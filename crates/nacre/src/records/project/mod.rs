@@ -1,10 +1,11 @@
-//! Projects: knowledge extracted from a project's files, and its tasks.
+//! Projects: the folders in which people and agents work, knowledge extracted from their files, and tasks.
 //!
 //! An item is a row that cites its file and line, and a passage (`--scope items`). Items are derived data:
 //! extraction follows the files by size, time and hash, as the index follows documents, and a statement that
 //! is removed from its file is removed here. Only a person names folders, so that no agent can have a file of
 //! its choice read. Tasks are rows that people and agents write.
 
+pub(crate) mod current;
 mod extract;
 mod ignore;
 pub(crate) mod item;
@@ -34,6 +35,7 @@ use crate::store::{self, audit};
 use extract::{FoundItem, Language};
 use walk::SkippedFiles;
 
+pub use current::{git_root, root};
 pub use extract::ItemType;
 pub use item::{Item, ProjectItem};
 pub use task::{Change, Status, Task, TaskImportReport};
@@ -95,7 +97,11 @@ pub fn extract(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<ExtractReport> {
     let real = real(folder)?;
-    let project = view.write(|tx| adopt(tx, &real, name))?;
+    let project = view.write(|tx| {
+        let project = adopt(tx, &real, name)?;
+        tx.run("UPDATE projects SET extract = true WHERE number = $1", [project.number])?;
+        Ok(project)
+    })?;
     extract_project(view, &project, progress)
 }
 
@@ -123,9 +129,9 @@ pub fn forget(view: &mut View<'_>, name: &ProjectName) -> Result<Project> {
     })
 }
 
-/// Returns the projects, by name.
+/// Returns the projects whose files are read, by name.
 pub fn list(view: &View<'_>) -> Result<Vec<Project>> {
-    view.read(all)
+    view.read(|db| db.rows(&format!("{COLUMNS} WHERE extract ORDER BY name"), (), of_row))
 }
 
 /// Returns the canonical path of a folder.
@@ -144,20 +150,22 @@ fn of_row(row: &Row<'_>) -> Result<Project> {
     Ok(Project { number: row.get(0)?, name: row.get(1)?, folder: row.get(2)?, extracted_at: row.get(3)? })
 }
 
-/// Returns the projects, by name.
-pub(crate) fn all(db: &Connection) -> Result<Vec<Project>> {
-    db.rows(&format!("{COLUMNS} ORDER BY name"), (), of_row)
-}
-
-/// Returns a project that must exist.
+/// Returns a project that must have a folder.
 pub(crate) fn known(db: &Connection, name: &ProjectName) -> Result<Project> {
     match db.row(&format!("{COLUMNS} WHERE name = $1"), [name], of_row)? {
         Some(project) => Ok(project),
-        None => {
-            let names: Vec<String> = all(db)?.into_iter().map(|project| project.name.to_string()).collect();
-            Err(Error::NoProject { given: name.to_string(), known: names.join(", ") })
-        }
+        None => Err(unknown(db, name)?),
     }
+}
+
+/// Refuses a name that neither a folder nor a record has.
+pub(crate) fn check(db: &Connection, name: &ProjectName) -> Result<()> {
+    if current::names(db)?.contains(name) { Ok(()) } else { Err(unknown(db, name)?) }
+}
+
+fn unknown(db: &Connection, name: &ProjectName) -> Result<Error> {
+    let names: Vec<String> = current::names(db)?.iter().map(ToString::to_string).collect();
+    Ok(Error::NoProject { given: name.to_string(), known: names.join(", ") })
 }
 
 /// Returns the project of a folder, and creates it if needed.

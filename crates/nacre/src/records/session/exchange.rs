@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 
 use super::said;
-use crate::base::ids::SessionId;
+use crate::base::ids::{ProjectName, SessionId};
 use crate::base::redact;
 use crate::base::text::cut;
 use crate::base::words::{self, List};
@@ -51,6 +51,9 @@ pub(crate) struct Row {
     /// Absent in older exports, which are treated as private.
     #[serde(default = "private_by_default")]
     pub(crate) private: bool,
+    /// The project in which it was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) project: Option<ProjectName>,
 }
 
 fn private_by_default() -> bool {
@@ -62,10 +65,10 @@ pub(crate) fn insert(db: &Connection, row: &Row) -> Result<()> {
     let said = text_hash(&row.user);
     let searchable = row.searchable && (row.user.is_empty() || !is_in_transcript(db, &row.session, &said)?);
     let (session, seq) = if searchable { place(db, row)? } else { (0, 0) };
-    let sql = r#"INSERT INTO exchanges (id, session, "user", agent, at, seq, said, searchable, private)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"#;
-    let Row { id, session: name, user, agent, at, private, .. } = row;
-    db.run(sql, (id, name, user, agent, at, seq, said, searchable, private))?;
+    let sql = r#"INSERT INTO exchanges (id, session, "user", agent, at, seq, said, searchable, private, project)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"#;
+    let Row { id, session: name, user, agent, at, private, project, .. } = row;
+    db.run(sql, (id, name, user, agent, at, seq, said, searchable, private, project))?;
     if searchable {
         index::put(db, &passage(row, (session, seq)))?;
     }
@@ -85,8 +88,8 @@ pub(crate) fn insert_new(db: &Connection, row: &Row) -> Result<bool> {
         return Ok(false);
     }
     let searchable = !is_noise(&user, &agent);
-    let (session, private) = (row.session.clone(), row.private);
-    insert(db, &Row { id, session, user, agent, at: row.at, searchable, private })?;
+    let (session, private, project) = (row.session.clone(), row.private, row.project.clone());
+    insert(db, &Row { id, session, user, agent, at: row.at, searchable, private, project })?;
     Ok(true)
 }
 
@@ -112,9 +115,9 @@ pub(crate) fn hide_duplicates<'a>(
 /// Returns the passages of all exchanges, to rebuild the index.
 pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
     let sql = "SELECT exchanges.id, exchanges.session, exchanges.user, agent, at, searchable, exchanges.private,
-            sessions.number, seq
+            exchanges.project, sessions.number, seq
         FROM exchanges JOIN sessions ON sessions.id = exchanges.session WHERE searchable ORDER BY exchanges.number";
-    db.rows(sql, (), |row| Ok(passage(&from_row(row)?, (row.get(7)?, row.get(8)?))))
+    db.rows(sql, (), |row| Ok(passage(&from_row(row)?, (row.get(8)?, row.get(9)?))))
 }
 
 /// Returns all exchanges, oldest first.
@@ -141,7 +144,7 @@ pub(crate) fn of_passage(db: &Connection, reference: &str) -> Result<Option<Exch
         FROM exchanges WHERE id = $1"
     );
     db.row(&sql, [id], |row| {
-        Ok(ExchangeContext { row: from_row(row)?, after: row.get(7)?, next: row.text(8)?.to_owned() })
+        Ok(ExchangeContext { row: from_row(row)?, after: row.get(8)?, next: row.text(9)?.to_owned() })
     })
 }
 
@@ -151,7 +154,7 @@ pub(crate) fn last(db: &Connection, session: &str) -> Result<Option<Row>> {
     db.row(&sql, [session], from_row)
 }
 
-const COLUMNS: &str = "id, session, exchanges.user, agent, at, searchable, private";
+const COLUMNS: &str = "id, session, exchanges.user, agent, at, searchable, private, project";
 
 fn from_row(row: &store::Row<'_>) -> Result<Row> {
     Ok(Row {
@@ -162,6 +165,7 @@ fn from_row(row: &store::Row<'_>) -> Result<Row> {
         at: row.get(4)?,
         searchable: row.get(5)?,
         private: row.get(6)?,
+        project: row.get(7)?,
     })
 }
 
@@ -184,11 +188,12 @@ fn reference(session: &str, id: &str) -> String {
 /// Returns the number of its session, which is created if necessary, and its place in it.
 fn place(db: &Connection, row: &Row) -> Result<(i64, i64)> {
     let sql =
-        "INSERT INTO sessions (id, format, started_at, ended_at, private) VALUES ($1, 'turns', $2, $2, $3)
+        "INSERT INTO sessions (id, format, started_at, ended_at, private, project) VALUES ($1, 'turns', $2, $2, $3, $4)
         ON CONFLICT (id) DO UPDATE SET private = sessions.private OR excluded.private,
+            project = coalesce(sessions.project, excluded.project),
             started_at = CASE WHEN sessions.started_at < $2 THEN sessions.started_at ELSE $2 END,
             ended_at = CASE WHEN sessions.ended_at > $2 THEN sessions.ended_at ELSE $2 END";
-    db.run(sql, (&row.session, row.at, row.private))?;
+    db.run(sql, (&row.session, row.at, row.private, &row.project))?;
     let sql = "SELECT number FROM sessions WHERE id = $1";
     let number: i64 = db.one(sql, [&row.session], |row| row.get(0))?;
     let sql = "SELECT coalesce(max(seq) + 1, 0) FROM passages WHERE session = $1";

@@ -73,6 +73,10 @@ pub fn check(view: &mut View<'_>, session: &SessionId, count: &Count<'_>) -> Res
     if tokens < threshold && !count.compacts {
         return Ok(Flush { note: None, ..quiet("") });
     }
+    let store_with = view.settings().store_tools();
+    if settings.flush == Mode::Prompt && store_with.is_none() {
+        return Ok(quiet("no tool that stores text is offered"));
+    }
     let asked = match view.write(|tx| ask(tx, session, caller.now)) {
         Err(Error::ReadOnly { .. }) => {
             return Ok(quiet("the home is read-only, so nothing can be stored"));
@@ -89,7 +93,8 @@ pub fn check(view: &mut View<'_>, session: &SessionId, count: &Count<'_>) -> Res
         return Ok(quiet("a summary was stored"));
     }
     super::flush(view, session);
-    Ok(Flush { due: true, prompt: Some(prompt(view, before)), tokens, threshold, note: None })
+    let prompt = store_with.map(|tools| prompt(&tools, before));
+    Ok(Flush { due: true, prompt, tokens, threshold, note: None })
 }
 
 /// Records that a host has compacted a conversation, which begins a new cycle.
@@ -134,21 +139,15 @@ fn cycle_state(db: &Connection, session: &SessionId) -> Result<(i64, Option<i64>
     Ok((ours + theirs, asked, at))
 }
 
-fn prompt(view: &View<'_>, before: Option<Time>) -> String {
-    let offered = |name: &str| view.settings().tools.offer.iter().any(|one| one == name);
-    let mut with = vec!["memory_store"];
-    if offered("memory_write") {
-        with.push("memory_write");
-    }
+fn prompt(tools: &str, before: Option<Time>) -> String {
     let since = before
         .map(|at| format!(" You were asked the same at {at}; store only what came after that."))
         .unwrap_or_default();
     format!(
-        "This conversation will soon be compacted, and information that exists only here will be lost. Use {} now to store \
+        "This conversation will soon be compacted, and information that exists only here will be lost. Use {tools} now to store \
          everything lasting that is not stored yet: decisions and their reasons, the user's preferences and corrections, \
          facts, names, numbers, and open questions. Write one statement each. Add new statements; overwrite nothing.{since} \
          If there is nothing to store, answer only with {}.",
-        with.join(" or "),
         super::transcript::NO_REPLY,
     )
 }

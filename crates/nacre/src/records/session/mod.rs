@@ -41,7 +41,7 @@ pub(crate) use ingest::catch_up_all;
 pub use narrative::{EndReport, end};
 pub use record::TranscriptImport;
 pub use record::import as import_transcript;
-pub(crate) use record::{absent, formats, lines, set_formats, set_shared, shared};
+pub(crate) use record::{absent, formats, lines, projects, set_formats, set_projects, set_shared, shared};
 pub(crate) use retention::retain;
 pub use show::{Session, SessionMessage};
 pub(crate) use show::{list, next_message, show};

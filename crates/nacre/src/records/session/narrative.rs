@@ -16,7 +16,9 @@ use crate::base::redact::redact;
 use crate::base::text::shorten;
 use crate::base::{Error, Result};
 use crate::group::View;
-use crate::records::entry::{self, Draft, EntryType, MAX_CONTENT_CHARS, OnDuplicate, Origin, Source, Tags};
+use crate::records::entry::{
+    self, Draft, EntryType, MAX_CONTENT_CHARS, OnDuplicate, Origin, Place, Source, Tags,
+};
 use crate::store::audit;
 
 /// The result of ending a session.
@@ -148,6 +150,7 @@ pub(super) fn store(
             session,
             source: Source::Narrative,
             visibility: caller.visibility,
+            project: Place::of_caller(caller),
         };
         // As private as the conversation.
         let private = Some(ingest::is_private(tx, session)?);

@@ -12,10 +12,12 @@ use serde_json::json;
 use super::import::{self, Author, Format, Message, ReadReport};
 use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
+use crate::base::ids::ProjectName;
 use crate::base::redact;
 use crate::base::{Result, Time};
 use crate::group::View;
 use crate::index::{Lexicon, Passage, Writer};
+use crate::records::project;
 use crate::records::session::exchange;
 use crate::store::Connection;
 use crate::store::audit;
@@ -45,7 +47,8 @@ pub fn import(
     name: &str,
     mut progress: impl FnMut(usize),
 ) -> Result<TranscriptImport> {
-    let caller = view.caller();
+    // The transcript may come from any project, whatever the person works in while it is imported.
+    let caller = &Caller { project_folder: None, ..view.caller().clone() };
     let (mut added, mut present, mut seen) = (0, 0, 0);
     let (mut batch, mut bytes) = (Vec::new(), 0);
     let mut sessions: BTreeSet<String> = BTreeSet::new();
@@ -105,12 +108,15 @@ pub(super) fn record(
     action: &str,
 ) -> Result<(usize, usize)> {
     let mut sessions: HashMap<&str, Session> = HashMap::new();
+    let project = project::current::adopt(tx, caller.project_folder.as_deref())?;
     let mut writer = Writer::new(tx, lexicon)?;
     let (mut added, mut present) = (0, 0);
     for message in batch {
         let session = match sessions.entry(&message.session) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(free) => free.insert(Session::open(tx, &message.session, caller.visibility)?),
+            Entry::Vacant(free) => {
+                free.insert(Session::open(tx, &message.session, caller.visibility, project.as_ref())?)
+            }
         };
         let reference = format!("{}/{}", message.session, message.id);
         // Check first in existing sessions, so that a transcript that has grown is not analyzed again.
@@ -156,7 +162,12 @@ struct Session {
 }
 
 impl Session {
-    fn open(db: &Connection, id: &str, visibility: Visibility) -> Result<Session> {
+    fn open(
+        db: &Connection,
+        id: &str,
+        visibility: Visibility,
+        project: Option<&ProjectName>,
+    ) -> Result<Session> {
         // No `RETURNING` here: it opens a savepoint, at which the full-text index flushes its buffer.
         let number = "SELECT number FROM sessions WHERE id = $1";
         if let Some(number) = db.row(number, [id], |row| row.get(0))? {
@@ -167,8 +178,8 @@ impl Session {
             }
             return Ok(Session { number, new: false, span: None });
         }
-        let sql = "INSERT INTO sessions (id, format, private) VALUES ($1, 'import', $2)";
-        db.run(sql, (id, visibility.is_private()))?;
+        let sql = "INSERT INTO sessions (id, format, private, project) VALUES ($1, 'import', $2, $3)";
+        db.run(sql, (id, visibility.is_private(), project))?;
         Ok(Session { number: db.one(number, [id], |row| row.get(0))?, new: true, span: None })
     }
 
@@ -213,6 +224,20 @@ pub(crate) fn set_formats(db: &Connection, formats: &BTreeMap<String, String>) -
     let sql = "UPDATE sessions SET format = $2 WHERE id = $1 AND format IN ('jsonl', 'import')";
     for (id, format) in formats.iter().filter(|(_, format)| is_word(format)) {
         db.run(sql, (id, format))?;
+    }
+    Ok(())
+}
+
+/// Returns the projects of sessions by id.
+pub(crate) fn projects(db: &Connection) -> Result<BTreeMap<String, ProjectName>> {
+    let sql = "SELECT id, project FROM sessions WHERE project IS NOT NULL";
+    Ok(db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect())
+}
+
+/// Sets the projects of sessions that have none.
+pub(crate) fn set_projects(db: &Connection, projects: &BTreeMap<String, ProjectName>) -> Result<()> {
+    for (id, project) in projects {
+        db.run("UPDATE sessions SET project = $2 WHERE id = $1 AND project IS NULL", (id, project))?;
     }
     Ok(())
 }

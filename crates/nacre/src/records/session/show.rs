@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::record::is_known;
 use crate::base::frame::one_line;
+use crate::base::ids::ProjectName;
 use crate::base::redact::redact;
 use crate::base::text::{cut, nearest, shorten};
 use crate::base::{Error, Result, Time};
@@ -23,6 +24,10 @@ pub struct Session {
     pub started_at: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Time>,
+    /// The project in which it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub project: Option<ProjectName>,
     /// The format of its transcript: transcript, jsonl, claude-code, codex, chatgpt or claude.
     pub format: String,
     /// Whether its transcript is packed.
@@ -46,7 +51,7 @@ pub struct SessionMessage {
 }
 
 redact! {
-    Session { id, title, format / messages, started_at, ended_at, archived }
+    Session { id, title, project, format / messages, started_at, ended_at, archived }
     SessionMessage { id, author, text / number, at }
 }
 
@@ -58,7 +63,7 @@ const COLUMNS: &str =
     started_at, ended_at, format, number,
     EXISTS (SELECT 1 FROM transcripts WHERE session = sessions.id AND archived_at IS NOT NULL),
     (SELECT text FROM passages WHERE passages.session = sessions.number AND live
-        ORDER BY author = 'user' DESC, seq, passages.id LIMIT 1) FROM sessions";
+        ORDER BY author = 'user' DESC, seq, passages.id LIMIT 1), project FROM sessions";
 
 /// Returns the newest sessions, and the number of all sessions.
 pub(crate) fn list(db: &Connection, limit: usize) -> Result<(Vec<Session>, i64)> {
@@ -137,5 +142,6 @@ fn session(row: &Row<'_>) -> Result<Session> {
         format: row.get(4)?,
         archived: row.get(6)?,
         title: cut(&one_line(&row.get::<Option<String>>(7)?.unwrap_or_default()), MAX_TITLE_CHARS),
+        project: row.get(8)?,
     })
 }

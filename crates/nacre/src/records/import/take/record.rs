@@ -174,6 +174,7 @@ impl Importer<'_> {
                 source: entry::Source::Migration,
                 narrative_id: None,
                 task_id: None,
+                project: None,
             },
         };
         Ok((entry::insert_with(self.tx, writer, entry, None)?.id, true))
@@ -209,6 +210,7 @@ impl Importer<'_> {
             session: &self.caller.session,
             source: entry::Source::Migration,
             visibility: self.caller.visibility,
+            project: entry::Place::Unknown,
         };
         let edit = Edit {
             content: Some(content.clone()),
