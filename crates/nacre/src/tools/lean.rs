@@ -45,6 +45,10 @@ struct LeanHit {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     superseded_by: Option<EntryId>,
+    /// A newer hit that contradicts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    newer: Option<String>,
     #[serde(flatten)]
     #[schemars(skip)]
     details: Option<Details>,
@@ -126,6 +130,7 @@ impl LeanHit {
             time: calendar.date(*at),
             source,
             superseded_by: entry.as_ref().and_then(|entry| entry.superseded_by.clone()),
+            newer: hit.newer.as_ref().map(|newer| newer.id.clone()),
             details,
         }
     }
@@ -142,6 +147,7 @@ impl LeanHit {
             },
             source: known.cites.first().map(cite),
             superseded_by: None,
+            newer: None,
             details: None,
         }
     }

@@ -357,7 +357,7 @@ impl Request for SearchRequest {
                     write!(text, "[session {}] {author}: {line} ({})", one_line(&message.session), hit.at);
             }
             if hit.graph.is_some() {
-                let _ = write!(text, "[{}] {line}", hit.id);
+                let _ = write!(text, "[{}] {line} ({date})", hit.id);
             }
             if let (Some(item), Some(document)) = (&hit.item, &hit.document) {
                 let (path, kind) = (one_line(&document.path), item.item.as_str());
@@ -368,6 +368,9 @@ impl Request for SearchRequest {
                 let (path, [from, to]) = (one_line(&document.path), document.lines);
                 let of = document.collection.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
                 let _ = write!(text, "[{of}{path}:{from}-{to}] {line} ({date})");
+            }
+            if let Some(newer) = &hit.newer {
+                let _ = write!(text, " (older than [{}], {})", one_line(&newer.id), calendar.date(newer.at));
             }
             text.push('\n');
         }
