@@ -454,6 +454,7 @@ pub fn line(text: &str, width: usize) -> String {
 /// Returns the age in a few characters.
 pub fn age(now: Time, then: Time) -> String {
     match now.whole_days_since(then) {
+        _ if then.is_undated() => "undated".into(),
         0 => "today".into(),
         days => format!("{days}d ago"),
     }

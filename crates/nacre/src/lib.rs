@@ -70,7 +70,7 @@ pub use records::workspace::{
 };
 pub use records::{collection, export, graph, import, project, reindex, reindex_with, session, workspace};
 pub use search::{
-    DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, PARTS as SCORE_PARTS, ScorePart,
+    DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, NewerHit, PARTS as SCORE_PARTS, ScorePart,
     SearchResults, TaskHit, Why,
 };
 pub use store::{event, sqlite_version};

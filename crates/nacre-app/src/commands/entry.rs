@@ -311,6 +311,9 @@ fn hit_lines(context: &Context, found: &SearchResults, hit: &Hit, explain: bool,
             (None, None) => {}
         }
     }
+    if let Some(newer) = &hit.newer {
+        under(format!("older than {} ({})", plain(&newer.id), age(context.now(), newer.at)));
+    }
     if let Some(document) = &hit.document {
         let (path, [first, last]) = (line(&document.path, usize::MAX), document.lines);
         under(match (&hit.project, &document.collection) {

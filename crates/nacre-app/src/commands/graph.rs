@@ -14,7 +14,7 @@ use nacre::redact::Redact as _;
 use super::input::words_or_dash;
 use crate::args::{Alias, Entity, Fact, Format, Graph, Relation};
 use crate::context::Context;
-use crate::render::{self, Paint, line, plain};
+use crate::render::{self, Paint, age, line, plain};
 
 pub fn graph(context: &Context, args: &Graph) -> Result<ExitCode> {
     let query = words_or_dash(&args.query)?;
@@ -36,7 +36,9 @@ pub fn graph(context: &Context, args: &Graph) -> Result<ExitCode> {
     let reply = nacre::run(&mut view, request)?;
     match &reply.outcome {
         Outcome::Done(recalled) if !context.global.json && !recalled.known.is_empty() => {
-            render::out(&recalled.known.iter().map(|known| shown(known, args.explain)).collect::<String>())?;
+            render::out(
+                &recalled.known.iter().map(|known| shown(context, known, args.explain)).collect::<String>(),
+            )?;
         }
         _ => context.show(&reply)?,
     }
@@ -45,12 +47,14 @@ pub fn graph(context: &Context, args: &Graph) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn shown(known: &GraphMatch, explain: bool) -> String {
+fn shown(context: &Context, known: &GraphMatch, explain: bool) -> String {
     let paint = Paint::stdout();
     let cite = known.cites.first().map(|cite| format!("  {}:{}", line(&cite.path, usize::MAX), cite.line));
     let linked = if known.linked { "  linked" } else { "" };
     let until = known.until.map(|until| format!("  until {until}")).unwrap_or_default();
-    let beside = format!("{}{linked}{until}  [{}]", cite.unwrap_or_default(), line(&known.id, usize::MAX));
+    let cite = cite.unwrap_or_default();
+    let since = age(context.now(), known.since);
+    let beside = format!("  ({since}){cite}{linked}{until}  [{}]", line(&known.id, usize::MAX));
     let mut text = format!("{}{}\n", paint.bold(&line(&known.text, usize::MAX)), paint.dim(&beside));
     if explain {
         let GraphMatch { score, combined, why, .. } = known;

@@ -19,6 +19,16 @@ const DAY_MS: i64 = 86_400_000;
 pub struct Time(i64);
 
 impl Time {
+    /// The time of a statement that has none, such as a line of a document without a date. It is older than
+    /// every other time.
+    pub const UNDATED: Time = Time(0);
+
+    /// Tells whether it is no real time.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub fn is_undated(&self) -> bool {
+        *self == Time::UNDATED
+    }
+
     /// Returns the moment `millis` after 1970-01-01T00:00:00Z, clamped to the years that ISO 8601 can
     /// express.
     pub fn from_millis(millis: i64) -> Time {
@@ -132,6 +142,9 @@ impl Calendar {
 
     /// Returns the date of a moment as people write it: `today`, `yesterday`, `16 Nov`, or `16 Nov 2025` in another year.
     pub fn date(&self, at: Time) -> String {
+        if at.is_undated() {
+            return "undated".to_owned();
+        }
         let day = self.zone.day(at);
         match self.today.days_since(day) {
             0 => "today".to_owned(),

@@ -7,8 +7,8 @@
 
 use crate::base::markdown::{Fence, Fenced, heading};
 
-/// Changes whenever the same text would give other chunks: an index built by another version is rebuilt.
-pub(crate) const VERSION: &str = "1";
+/// Changes whenever the same document would give other passages: an index built by another version is rebuilt.
+pub(crate) const VERSION: &str = "2";
 
 /// The size of a chunk in characters: about 400 tokens.
 const CHUNK_CHARS: usize = 1_600;

@@ -286,7 +286,7 @@ impl Space {
         let there = || self.marks.iter().filter(|mark| mark.flags != 0);
         let words: u64 = there().map(|mark| u64::from(mark.words)).sum();
         let mut years: Vec<i16> = Vec::new();
-        for mark in there() {
+        for mark in there().filter(|mark| mark.minute != 0) {
             let year = year_of(mark.minute);
             if !years.contains(&year) {
                 years.push(year);

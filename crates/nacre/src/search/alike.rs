@@ -3,7 +3,7 @@
 use crate::base::Result;
 use crate::base::ids::EntryId;
 use crate::index::alike::{meaning, shared};
-use crate::index::{self, Language, analyse, lookup};
+use crate::index::{self, lookup};
 use crate::records::entry;
 use crate::store::Connection;
 
@@ -33,13 +33,4 @@ pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<O
         }
     }
     Ok(best.map(|(_, id)| id))
-}
-
-/// Tells whether two texts start with the same words, `words` among them: "Ida's dentist is …".
-pub(super) fn begin_alike(left: &str, right: &str, words: &[&str], language: Language) -> bool {
-    let left = analyse::words(left, language);
-    let right = analyse::words(right, language);
-    let alike: Vec<&String> =
-        left.iter().zip(&right).take_while(|(a, b)| a == b).map(|(word, _)| word).collect();
-    words.iter().all(|word| alike.iter().any(|known| known == word))
 }

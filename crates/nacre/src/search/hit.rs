@@ -9,11 +9,12 @@ use super::score::Scorer;
 use crate::base::ids::{CollectionName, EntryId, ProjectName};
 use crate::base::redact::redact;
 use crate::base::{Result, Time};
+use crate::index::embed::builtin;
 use crate::index::{Scope, analyse};
 use crate::records::entry::{self, Entry, EntryType, Tags};
 use crate::records::graph;
 use crate::records::project::{ItemType, ProjectItem, Status, item, task};
-use crate::records::session::exchange;
+use crate::records::session::{exchange, said};
 use crate::store::Row;
 
 /// The maximum number of characters of a hit that are shown.
@@ -31,9 +32,15 @@ pub struct Hit {
     pub score: f64,
     /// The share of the question that it matches, 0 to 1.
     pub relevance: f64,
+    /// Absent for a document without a date.
+    #[serde(skip_serializing_if = "Time::is_undated")]
     pub at: Time,
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub why: Vec<Why>,
+    /// The hit that contradicts it and is newer, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub newer: Option<NewerHit>,
     /// Set for an entry.
     #[serde(flatten)]
     pub entry: Option<EntryHit>,
@@ -62,6 +69,16 @@ pub struct Hit {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
     pub explain: Vec<ScorePart>,
+}
+
+/// A newer hit that contradicts an older one.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct NewerHit {
+    /// `id:4` for a memory, otherwise the id of the hit.
+    pub id: String,
+    /// Its time.
+    pub at: Time,
 }
 
 /// The fields that an entry adds to its hit.
@@ -158,9 +175,10 @@ pub struct ScorePart {
 
 redact! {
     Hit {
-        id, text, why, entry, message, document, graph, item, task, project
+        id, text, why, newer, entry, message, document, graph, item, task, project
         / kind, score, relevance, at, explain
     }
+    NewerHit { id / at }
     EntryHit { tags, superseded_by / number, r#type, behavioral, past }
     MessageHit { session, message, author }
     DocumentHit { collection, path / lines }
@@ -175,6 +193,20 @@ pub(super) struct Contender {
     pub(super) passage: u32,
     pub(super) worth: f64,
     pub(super) hit: Hit,
+    /// The whole text and the title of its passage.
+    pub(super) text: String,
+    pub(super) title: String,
+    /// The number of its session, and its position there.
+    pub(super) place: Option<(i64, i64)>,
+    /// The terms of the question that it contains, one bit each.
+    pub(super) matched: u64,
+}
+
+impl NewerHit {
+    pub(crate) fn of(hit: &Hit) -> NewerHit {
+        let id = hit.entry.as_ref().map_or_else(|| hit.id.clone(), |entry| format!("id:{}", entry.number));
+        NewerHit { id, at: hit.at }
+    }
 }
 
 impl Contender {
@@ -249,6 +281,7 @@ impl Hit {
             relevance: round(evidence.relevance),
             at,
             why: evidence.why,
+            newer: None,
             entry: None,
             message: None,
             document: None,
@@ -270,9 +303,8 @@ pub(super) fn load(
     request: &Request,
 ) -> Result<Vec<Contender>> {
     let sql =
-        "SELECT kind, ref, text, passages.at, author, sessions.id, first_line, last_line, sessions.project
-        FROM passages
-        LEFT JOIN sessions ON sessions.number = passages.session WHERE passages.id = $1";
+        "SELECT kind, ref, text, passages.at, author, sessions.id, first_line, last_line, sessions.project, title, session, seq
+        FROM passages LEFT JOIN sessions ON sessions.number = passages.session WHERE passages.id = $1";
     let mut found = Vec::new();
     let mut sorted = 0;
     for place in 0..scored.len() {
@@ -286,12 +318,20 @@ pub(super) fn load(
         let (passage, score) = scored[place];
         let hit = scorer.corpus.db.row(sql, [passage], |row| {
             let evidence = Evidence::of_passage(scorer, passage, score, request.explain);
-            read(row, scorer, passage, evidence, request)
+            let Some(hit) = read(row, scorer, passage, evidence, request)? else { return Ok(None) };
+            let session: Option<i64> = row.get(10)?;
+            Ok(Some(Contender {
+                passage,
+                worth: f64::from(score),
+                hit,
+                text: row.get(2)?,
+                title: row.get(9)?,
+                place: session.zip(row.get(11)?),
+                matched: scorer.matched[passage as usize],
+            }))
         })?;
-        let is_wanted = |hit: &Hit| request.admits_project(hit.project.as_ref());
-        if let Some(hit) = hit.flatten().filter(is_wanted) {
-            found.push(Contender { passage, worth: f64::from(score), hit });
-        }
+        let is_wanted = |found: &Contender| request.admits_project(found.hit.project.as_ref());
+        found.extend(hit.flatten().filter(is_wanted));
     }
     Ok(found)
 }
@@ -424,37 +464,35 @@ fn snippet(text: &str) -> String {
     }
 }
 
-/// Returns the part of a chunk that contains most words of the question, from the start of a line.
+/// Returns the part of a chunk that matches the question best, in whole sentences and lines: the first ones with most
+/// words of the question, or, without such words, those from the one that is nearest in meaning.
 fn excerpt(text: &str, scorer: &Scorer<'_>, id: u32) -> String {
-    if text.chars().count() <= MAX_SNIPPET_CHARS || scorer.matched[id as usize] == 0 {
-        return snippet(text);
+    if text.chars().count() <= MAX_SNIPPET_CHARS {
+        return text.to_owned();
     }
-    let mut end = 0;
-    let lines: Vec<(usize, usize, u64)> = text
-        .split_inclusive('\n')
-        .map(|line| {
-            let words = analyse::words(line, scorer.language());
-            let terms = scorer.terms().iter().enumerate().filter(|(_, term)| words.contains(&term.term));
-            let bits = terms.fold(0, |bits, (index, _)| bits | 1u64 << (index % 64));
-            end += line.len();
-            (end - line.len(), line.chars().count(), bits)
-        })
-        .collect();
-    let has = |first: usize| {
-        let mut chars = 0;
-        let mut bits = 0;
-        for (_, length, found) in &lines[first..] {
-            chars += length;
-            if chars > MAX_SNIPPET_CHARS {
-                break;
-            }
-            bits |= found;
-        }
-        bits.count_ones()
+    let parts = said::sentences(text);
+    let start = |part: usize| parts[part].as_ptr() as usize - text.as_ptr() as usize;
+    let end = |part: usize| start(part) + parts[part].len();
+    // The part behind the last one that fits. One part is shown whole, however long it is.
+    let until = |first: usize| {
+        let fits = |part: &usize| text[start(first)..end(*part)].chars().count() <= MAX_SNIPPET_CHARS;
+        (first + 1..parts.len()).take_while(fits).last().unwrap_or(first) + 1
     };
-    let best = (0..lines.len()).max_by_key(|first| (has(*first), std::cmp::Reverse(*first))).unwrap_or(0);
-    match lines.get(best) {
-        Some((start, _, _)) if *start > 0 => snippet(&format!("…{}", &text[*start..])),
-        _ => snippet(text),
-    }
+    let best = if scorer.matched[id as usize] == 0 {
+        let question = builtin::embed_weighted(&scorer.question().text, |_| 1.0);
+        let nearness = |part: usize| builtin::embed_weighted(parts[part], |_| 1.0).dot(&question);
+        (0..parts.len()).max_by(|one, other| nearness(*one).total_cmp(&nearness(*other)))
+    } else {
+        let bits: Vec<u64> = parts
+            .iter()
+            .map(|part| scorer.question().bits(&analyse::words(part, scorer.language())))
+            .collect();
+        let has =
+            |first: usize| bits[first..until(first)].iter().fold(0, |all, bits| all | bits).count_ones();
+        (0..parts.len()).max_by_key(|first| (has(*first), std::cmp::Reverse(*first)))
+    };
+    let Some(first) = best else { return snippet(text) };
+    let last = until(first) - 1;
+    let [before, after] = [first > 0, last + 1 < parts.len()].map(|is_cut| if is_cut { "…" } else { "" });
+    format!("{before}{}{after}", &text[start(first)..end(last)])
 }

@@ -31,6 +31,8 @@ mod conflict;
 mod hit;
 mod narrow;
 mod rank;
+mod recency;
+mod statements;
 
 // Answer
 mod answer;
@@ -51,10 +53,10 @@ pub(crate) use alike::resembling;
 pub use answer::SearchResults;
 pub(crate) use answer::behavioral;
 pub use conflict::Contradiction;
-pub(crate) use conflict::contradicting;
+pub(crate) use conflict::{NewerStatement, contradicting, newer};
 pub(crate) use corpus::Corpus;
 pub(crate) use dates::named as named_days;
-pub use hit::{DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, ScorePart, TaskHit, Why};
+pub use hit::{DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, NewerHit, ScorePart, TaskHit, Why};
 
 pub use part::PARTS;
 pub(crate) use request::Request;

@@ -85,6 +85,12 @@ impl Question {
         self.names.contains(word)
     }
 
+    /// Returns its terms that a list of analysed words contains, one bit each.
+    pub(crate) fn bits(&self, words: &[String]) -> u64 {
+        let terms = self.terms.iter().enumerate().filter(|(_, term)| words.contains(&term.term));
+        terms.fold(0, |bits, (index, _)| bits | 1 << (index % 64))
+    }
+
     fn terms_of(&self, text: &str) -> Vec<Term> {
         let mut terms: Vec<Term> = Vec::new();
         for word in text.split_whitespace().map(without_url) {

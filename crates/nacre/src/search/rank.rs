@@ -1,10 +1,10 @@
-//! Ranking: the best of all corpora in their final order. The newer of two statements on one subject comes
-//! first, and repetitive hits move down.
+//! Ranking: the best of all corpora in their final order. The newer of two contradicting statements comes first, and
+//! repetitive hits move down.
 
-use super::alike::begin_alike;
 use super::corpus::Remarks;
 use super::hit::{self, Contender};
 use super::narrow;
+use super::recency::{self, MAX_COMPARED_HITS};
 use super::request::Request;
 use super::score::{Scorer, Scores};
 use crate::base::Result;
@@ -13,9 +13,6 @@ use crate::index::alike::{meaning, shared};
 
 /// The maximum number of standing instructions and preferences in an answer.
 pub(super) const MAX_STANDING_HITS: usize = 3;
-
-/// The number of top hits among which the newer of two statements on one subject comes first.
-const MAX_NEWER_FIRST_HITS: usize = 20;
 
 /// The bonus of a hit from the project in which the question is asked. It decides between hits that fit about equally
 /// well.
@@ -31,7 +28,7 @@ pub(super) struct Ranking {
 
 /// Ranks the passages of all corpora. A collection that can't be read is left out.
 pub(super) fn rank(scores: Scores<'_>, request: &Request) -> Result<Ranking> {
-    let Scores { scorers, rules, language, mut remarks } = scores;
+    let Scores { scorers, rules, question, mut remarks } = scores;
     let mut hits = Vec::new();
     let mut standing = Vec::new();
     for mut scorer in scorers {
@@ -48,74 +45,30 @@ pub(super) fn rank(scores: Scores<'_>, request: &Request) -> Result<Ranking> {
             standing = hit::load(&scorer, &mut scorer.standing(), MAX_STANDING_HITS * 2, request)?;
         }
     }
-    hits.sort_by(|a, b| {
-        b.worth.total_cmp(&a.worth).then(b.hit.at.cmp(&a.hit.at)).then(b.passage.cmp(&a.passage))
-    });
-    vary(&mut hits, rules.search.diversity, language);
+    sort(&mut hits);
+    recency::newer_first(&mut hits, question);
+    sort(&mut hits);
+    vary(&mut hits, rules.search.diversity, question.language);
     hits.truncate(request.limit);
     Ok(Ranking { hits, standing, remarks })
 }
 
+fn sort(hits: &mut [Contender]) {
+    hits.sort_by(|a, b| {
+        b.worth.total_cmp(&a.worth).then(b.hit.at.cmp(&a.hit.at)).then(b.passage.cmp(&a.passage))
+    });
+}
+
 /// Returns the best of one corpus.
 fn best(scorer: &mut Scorer<'_>, request: &Request) -> Result<Vec<Contender>> {
-    let wanted = request.limit.max(MAX_NEWER_FIRST_HITS);
+    let wanted = request.limit.max(MAX_COMPARED_HITS);
     narrow::narrow(scorer, wanted);
     let found = scorer.members.iter().copied().filter(|id| scorer.is_found(*id));
     let mut scored: Vec<(u32, f32)> = found.map(|id| (id, scorer.score(id))).collect();
     let mut hits = hit::load(scorer, &mut scored, wanted, request)?;
     let is_current = |hit: &Contender| request.project.is_some() && hit.hit.project == request.project;
     hits.iter_mut().filter(|hit| is_current(hit)).for_each(|hit| hit.change("project", PROJECT_BONUS));
-    if scorer.is_hybrid() {
-        newer_first(scorer, &mut hits);
-    }
     Ok(hits)
-}
-
-/// Puts the newer of two statements on one subject first. Both contain the same words of the question, these
-/// are a large share of the shorter one, and the two share enough other words or the same beginning with all
-/// of these. Every looser form was tried and costs more than it gains.
-fn newer_first(scorer: &Scorer<'_>, hits: &mut [Contender]) {
-    const MIN_SHARE: f64 = 0.3;
-    hits.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(b.passage.cmp(&a.passage)));
-    let count = MAX_NEWER_FIRST_HITS.min(hits.len());
-    let top = &mut hits[..count];
-    let words: Vec<Vec<String>> =
-        top.iter().map(|contender| meaning(&contender.hit.text, scorer.language())).collect();
-    let bits = |contender: &Contender| scorer.matched[contender.passage as usize];
-    let mut oldest_first: Vec<usize> = (0..top.len()).collect();
-    oldest_first.sort_by_key(|index| (top[*index].hit.at, top[*index].passage));
-    for (place, &old) in oldest_first.iter().enumerate() {
-        for &new in &oldest_first[place + 1..] {
-            let same_session = scorer.mark(top[old].passage).session != 0
-                && scorer.mark(top[old].passage).session == scorer.mark(top[new].passage).session;
-            let matched = bits(&top[old]);
-            let count = matched.count_ones();
-            #[expect(clippy::cast_precision_loss, reason = "a few words")]
-            let shorter = words[old].len().min(words[new].len()).max(1) as f64;
-            // The same words about another project are no newer statement on the subject.
-            let other_project = matches!(
-                (&top[old].hit.project, &top[new].hit.project),
-                (Some(one), Some(other)) if one != other
-            );
-            if top[new].worth <= top[old].worth
-                && !same_session
-                && !other_project
-                && matched == bits(&top[new])
-                && count >= 2
-                && f64::from(count) / shorter >= MIN_SHARE
-                && (shared(&words[old], &words[new]) >= MIN_SHARE
-                    || begin_alike(
-                        &top[old].hit.text,
-                        &top[new].hit.text,
-                        &scorer.words_of(matched),
-                        scorer.language(),
-                    ))
-            {
-                let by = top[old].worth - top[new].worth + 1e-4;
-                top[new].change("newer", by);
-            }
-        }
-    }
 }
 
 /// Moves hits that repeat those above them further down (maximal marginal relevance). `diversity` is the weight of

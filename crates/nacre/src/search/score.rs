@@ -43,7 +43,7 @@ pub(super) struct Rules<'a> {
 pub(super) struct Scores<'a> {
     pub(super) scorers: Vec<Scorer<'a>>,
     pub(super) rules: Rules<'a>,
-    pub(super) language: Language,
+    pub(super) question: &'a Question,
     pub(super) remarks: Remarks,
 }
 
@@ -138,7 +138,7 @@ pub(super) fn score<'a>(question: &'a Question, rules: Rules<'a>, candidates: Ca
     let baselines = Baselines::new(&pools, &words);
     let pools = pools.into_iter().zip(words);
     let scorers = pools.map(|(pool, words)| Scorer::new(question, rules, baselines, pool, words)).collect();
-    Scores { scorers, rules, language: question.language, remarks }
+    Scores { scorers, rules, question, remarks }
 }
 
 impl<'a> Scorer<'a> {
@@ -193,13 +193,8 @@ impl Scorer<'_> {
         &self.question.terms
     }
 
-    /// Returns the terms whose bits of `matched` are set.
-    pub(super) fn words_of(&self, bits: u64) -> Vec<&str> {
-        let terms = self.terms().iter().enumerate();
-        terms
-            .filter(|(index, _)| bits & (1 << (index % 64)) != 0)
-            .map(|(_, term)| term.term.as_str())
-            .collect()
+    pub(super) fn question(&self) -> &Question {
+        self.question
     }
 
     pub(super) fn is_passage(&self, id: u32) -> bool {

@@ -15,15 +15,15 @@ use super::tool::Request;
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
 use crate::base::redact::redact;
-use crate::base::{Calendar, Error, Time};
+use crate::base::{Calendar, Error, Result, Time};
 use crate::group::JointRecall as Recalling;
 use crate::records::entry;
 use crate::records::graph::fact::{self, Draft, Filter};
 use crate::records::graph::name::{self, RemovedEntity};
 use crate::records::graph::recall::{self, MIN_ENTITY_SCORE, Speaker};
-use crate::records::graph::{self, Alias, EntitySummary, Fact, RecallResult, Relation, relation};
+use crate::records::graph::{self, Alias, EntitySummary, Fact, GraphMatch, RecallResult, Relation, relation};
 use crate::records::workspace::checkpoint::DeletedRecord;
-use crate::search::{self, Contradiction};
+use crate::search::{self, Contradiction, NewerStatement};
 use crate::store::Connection;
 
 /// How many facts an answer has by default.
@@ -88,6 +88,9 @@ impl Request for GraphRequest {
             recalled.known.iter().filter(|known| known.score >= MIN_ENTITY_SCORE && known.until.is_none());
         let graph = matched.map(|known| known.id.clone()).collect();
         call.view().note_recalled(&self.query, Recalling { entries: Vec::new(), graph, at: now });
+        if self.as_of.is_none() {
+            recalled.known = call.read(|db| with_newer(db, recalled.known))?;
+        }
         Ok(recalled)
     }
 
@@ -95,7 +98,7 @@ impl Request for GraphRequest {
         Some(serde_json::to_value(LeanAnswer::of_graph(answer, calendar)))
     }
 
-    fn say(answer: &RecallResult, _: &Calendar) -> String {
+    fn say(answer: &RecallResult, calendar: &Calendar) -> String {
         let mut text = String::new();
         for missing in &answer.missing {
             let _ = writeln!(text, "Missing: {missing}.");
@@ -104,7 +107,8 @@ impl Request for GraphRequest {
             let _ = write!(text, "Nothing found: {note}.");
         }
         for known in &answer.known {
-            let _ = write!(text, "[{}] {}", known.id, one_line(&known.text));
+            let date = calendar.date(known.since);
+            let _ = write!(text, "[{}] {} ({date})", one_line(&known.id), one_line(&known.text));
             if let Some(cite) = known.cites.first() {
                 let _ = write!(text, " ({}:{})", one_line(&cite.path), cite.line);
             }
@@ -116,6 +120,28 @@ impl Request for GraphRequest {
         text.truncate(text.trim_end().len());
         text
     }
+}
+
+/// Puts the newer statement that contradicts a fact before it.
+fn with_newer(db: &Connection, known: Vec<GraphMatch>) -> Result<Vec<GraphMatch>> {
+    let mut all: Vec<GraphMatch> = Vec::new();
+    for one in known {
+        if let Some(NewerStatement { kind, statement, .. }) = search::newer(db, &one.text, one.since, true)? {
+            let kind = match kind.as_str() {
+                "chunk" => "document",
+                entry::KIND => entry::KIND,
+                _ => fact::KIND,
+            };
+            let Contradiction { id, text, at } = statement;
+            if all.iter().all(|known| known.id != id) {
+                all.push(one.newer(kind, id, text, at));
+            }
+        }
+        if all.iter().all(|known| known.id != one.id) {
+            all.push(one);
+        }
+    }
+    Ok(all)
 }
 
 /// Set one attribute of a named person, project or thing: a name-key-value with exactly one current value, such as heron,

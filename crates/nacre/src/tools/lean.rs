@@ -48,6 +48,10 @@ struct LeanHit {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     superseded_by: Option<EntryId>,
+    /// A newer hit that contradicts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    newer: Option<String>,
     #[serde(flatten)]
     #[schemars(skip)]
     details: Option<Details>,
@@ -135,6 +139,7 @@ impl LeanHit {
             time: calendar.date(*at),
             source,
             superseded_by: entry.as_ref().and_then(|entry| entry.superseded_by.clone()),
+            newer: hit.newer.as_ref().map(|newer| newer.id.clone()),
             details,
         }
     }
@@ -151,6 +156,7 @@ impl LeanHit {
             },
             source: known.cites.first().map(cite),
             superseded_by: None,
+            newer: None,
             details: None,
         }
     }

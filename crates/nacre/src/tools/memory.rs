@@ -384,7 +384,7 @@ impl Request for SearchRequest {
                 let _ = write!(text, "[session {session}] {author}: {line} ({}{project})", hit.at);
             }
             if hit.graph.is_some() {
-                let _ = write!(text, "[{}] {line}", hit.id);
+                let _ = write!(text, "[{}] {line} ({date})", hit.id);
             }
             if let (Some(item), Some(document)) = (&hit.item, &hit.document) {
                 let (path, kind) = (one_line(&document.path), item.item.as_str());
@@ -396,6 +396,9 @@ impl Request for SearchRequest {
                 let (path, [from, to]) = (one_line(&document.path), document.lines);
                 let of = document.collection.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
                 let _ = write!(text, "[{of}{path}:{from}-{to}] {line} ({date})");
+            }
+            if let Some(newer) = &hit.newer {
+                let _ = write!(text, " (older than [{}], {})", one_line(&newer.id), calendar.date(newer.at));
             }
             text.push('\n');
         }

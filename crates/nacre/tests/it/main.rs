@@ -13,6 +13,8 @@ mod entries;
 mod duplicates;
 // One truth: what was current comes back, nothing empties itself, the past says that it is.
 mod one_truth;
+// The newer of two statements comes first on every way to it, and an old one never comes alone.
+mod newer_first;
 // Documents: found by what they say, followed as they change.
 mod documents;
 // Files of the workspace, read and written within it.

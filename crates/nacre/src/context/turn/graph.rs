@@ -91,7 +91,10 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
             let cited = one.cites.first().map(|cite| format!("; {}:{}", one_line(&cite.path), cite.line));
             let reason = format!("{}{}", one_line(&one.why), cited.unwrap_or_default());
             let text = frame::line(&one.text, one.kind, &calendar.date(one.since), None);
-            offers.push((one.linked, Offer { text, reason, source: one.id }));
+            let newer = turning.newer_line(&one.text, one.since, true)?;
+            let source = newer.as_ref().map(|newer| newer.source.clone());
+            offers.extend(newer.map(|newer| (one.linked, newer)));
+            offers.push((one.linked, Offer { newer: source, ..Offer::new(text, reason, one.id) }));
         }
     }
     if offers.iter().all(|(linked, _)| *linked) {

@@ -119,7 +119,7 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
                 0 => format!("the user said so about a similar request; {:.2}", best.score),
                 times => format!("the user has said so {} times; {:.2}", times + 1, best.score),
             };
-            offers.push((score, Offer { text, reason, source }));
+            offers.push((score, Offer::new(text, reason, source)));
         }
     }
     offers.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -27,17 +27,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::base::caller::{Caller, Role};
-use crate::base::frame::one_line;
-use crate::base::frame::{CLOSE, OPEN, OPEN_GUIDANCE};
+use crate::base::frame::{self, CLOSE, OPEN, OPEN_GUIDANCE, one_line};
 use crate::base::ids::ProjectName;
 use crate::base::redact;
-use crate::base::{Error, Result};
+use crate::base::text::cut;
+use crate::base::{Error, Result, Time};
 use crate::group::View;
+use crate::records::entry;
 use crate::records::lesson as rows;
 use crate::records::project;
 pub(crate) use crate::records::session::{exchange, said};
 use crate::records::workspace::memory_file::{self, LineUse};
 use crate::records::workspace::seen;
+use crate::search::{self, NewerStatement};
 use crate::store::Connection;
 use crate::store::event::payload;
 
@@ -150,6 +152,14 @@ pub(crate) struct Offer {
     text: String,
     reason: String,
     source: String,
+    /// The source of the newer line that contradicts it. Without that one it is not injected.
+    newer: Option<String>,
+}
+
+impl Offer {
+    pub(crate) fn new(text: String, reason: String, source: String) -> Offer {
+        Offer { text, reason, source, newer: None }
+    }
 }
 
 /// A turn in progress: the state that contributors use.
@@ -164,6 +174,8 @@ pub(crate) struct Turning<'a> {
     pub(crate) known: Known,
     /// The score from which a candidate is injected.
     pub(crate) least: f64,
+    /// The sources of the lines that are chosen so far.
+    chosen: Vec<String>,
     /// Search results, weighed. One search serves two contributors.
     recalled: Option<Vec<Recalled>>,
     considered: Vec<Considered>,
@@ -229,6 +241,7 @@ pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
         project,
         known: Known::default(),
         least: settings.least,
+        chosen: Vec::new(),
         recalled: None,
         considered: Vec::new(),
     };
@@ -350,7 +363,8 @@ fn allow(caller: &Caller) -> Result<()> {
 }
 
 impl Turning<'_> {
-    /// Chooses from the offers of a contributor: those that fit and were not injected lately.
+    /// Chooses from the offers of a contributor: those that fit and were not injected lately. An old value is never
+    /// injected without the newer one.
     fn choose(
         &mut self,
         name: &str,
@@ -359,16 +373,33 @@ impl Turning<'_> {
         repeat_turns: u32,
     ) -> Option<Block> {
         let mut lines = Vec::new();
-        for Offer { text, reason, source } in offers {
+        for Offer { text, reason, source, newer } in offers {
             let text = redact::text(&text).into_owned();
             let cost = tokens(&text) + 1;
-            if cost > room || self.state.was_injected(&source, repeat_turns) {
+            let is_known = self.chosen.contains(&source) || self.state.was_injected(&source, repeat_turns);
+            if cost > room || is_known || newer.is_some_and(|newer| !self.chosen.contains(&newer)) {
                 continue;
             }
             room -= cost;
+            self.chosen.push(source.clone());
             lines.push(Line { tokens: tokens(&text), text, reason, source });
         }
         (!lines.is_empty()).then(|| Block { contributor: name.to_owned(), lines })
+    }
+
+    /// Returns the line of a newer memory, fact or dated document line that contradicts a statement.
+    fn newer_line(&self, statement: &str, at: Time, is_fact: bool) -> Result<Option<Offer>> {
+        let found = self.view.read(|db| search::newer(db, statement, at, is_fact))?;
+        let Some(NewerStatement { kind, reference, statement: newer }) = found else { return Ok(None) };
+        let date = self.caller.calendar().date(newer.at);
+        let entry = self.view.read(|db| entry::get_all(db, [reference.as_str()]))?.pop();
+        let text = match entry {
+            Some(entry) => frame::line(&newer.text, entry.r#type.as_str(), &date, Some(entry.number)),
+            None if kind == "chunk" => frame::line(&newer.text, &one_line(&newer.id), &date, None),
+            None => frame::line(&newer.text, &kind, &date, None),
+        };
+        let source = if kind == "chunk" { newer.id } else { reference };
+        Ok(Some(Offer::new(text, format!("newer than \"{}\"", cut(&one_line(statement), 80)), source)))
     }
 
     /// Records a candidate.

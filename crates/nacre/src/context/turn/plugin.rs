@@ -86,7 +86,7 @@ pub(super) fn offers(
         let reason = text::cut(&harmless(&one.reason, usize::MAX), MAX_REASON_CHARS);
         let reason = if reason.is_empty() { "the plugin gave no reason".into() } else { reason };
         let source = format!("plugin:{name}:{}", exchange::hash(&[&one.text]));
-        (!text.is_empty()).then(|| Offer { text: line(&text, name, calendar, now), reason, source })
+        (!text.is_empty()).then(|| Offer::new(line(&text, name, calendar, now), reason, source))
     });
     said.collect()
 }

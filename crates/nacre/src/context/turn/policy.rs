@@ -70,10 +70,7 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
         let source = format!("policy:{}", policy.number);
         turning.consider("policies", &source, &policy.trigger, &best);
         if best.score >= turning.least {
-            offers.push((
-                best.score,
-                Offer { text: policy.line(), reason: policy.reason(&best.shared), source },
-            ));
+            offers.push((best.score, Offer::new(policy.line(), policy.reason(&best.shared), source)));
         }
     }
     offers.sort_by(|a, b| b.0.total_cmp(&a.0));

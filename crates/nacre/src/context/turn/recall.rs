@@ -10,7 +10,7 @@ use crate::base::{Result, Time};
 use crate::index::alike::likeness;
 use crate::index::{Scope, lookup};
 use crate::records::session;
-use crate::search::{self, Hit};
+use crate::search::{self, Hit, NewerHit};
 
 /// How many hits are weighed.
 const MAX_HITS: usize = 24;
@@ -39,45 +39,34 @@ pub(crate) struct Recalled {
 
 /// Offers entries and documents.
 pub(super) fn memory(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
-    let chosen = chosen(turning, |hit| matches!(hit.kind, "entry" | "document"))?;
-    let calendar = turning.caller.calendar();
-    let offer = |recalled: &Recalled| {
-        let Recalled { hit, best, weighed } = recalled;
-        let date = calendar.date(hit.at);
-        let best = cut(best, MAX_TEXT_CHARS);
-        let text = match (&hit.entry, &hit.document) {
-            (Some(entry), _) => {
-                let source = frame::source(entry.r#type.as_str(), other_project(turning, hit));
-                frame::line(&best, &source, &date, Some(entry.number))
-            }
-            (_, Some(document)) => {
-                let [from, to] = document.lines;
-                frame::line(&best, &format!("{}:{from}-{to}", one_line(&document.path)), &date, None)
-            }
-            _ => frame::line(&best, hit.kind, &date, None),
-        };
-        Offer { text, reason: reason(weighed), source: hit.id.clone() }
-    };
-    Ok(chosen.iter().map(offer).collect())
+    offers(turning, |hit| matches!(hit.kind, "entry" | "document"))
 }
 
 /// Offers what was said before.
 pub(super) fn continuity(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
-    let chosen = chosen(turning, |hit| matches!(hit.kind, "exchange" | "message"))?;
-    let mut offers = Vec::new();
-    for Recalled { hit, weighed, .. } in &chosen {
-        let quote = match hit.kind {
-            exchange::KIND => turning.view.read(|db| exchange::of_passage(db, &hit.id))?.and_then(|behind| {
-                let room = room(turning.caller.now, behind.row.at);
-                of_exchange(turning, &behind.row, room)
-            }),
-            _ => of_message(turning, hit, room(turning.caller.now, hit.at))?,
+    offers(turning, |hit| matches!(hit.kind, "exchange" | "message"))
+}
+
+/// Returns the lines of the chosen hits, each behind the newer statement that contradicts it.
+fn offers(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Offer>> {
+    let chosen = chosen(turning, of)?;
+    let mut offers: Vec<Offer> = Vec::new();
+    for recalled in &chosen {
+        let Recalled { hit, best, weighed } = recalled;
+        let text = match hit.kind {
+            "exchange" | "message" => quote(turning, hit)?,
+            _ => Some(memory_line(turning, hit, best)),
         };
-        if let Some(quote) = quote {
-            let source = frame::source("conversation", other_project(turning, hit));
-            let text = frame::line(&quote, &source, &turning.caller.calendar().date(hit.at), None);
-            offers.push(Offer { text, reason: reason(weighed), source: hit.id.clone() });
+        let Some(text) = text else { continue };
+        let newer_hit = chosen.iter().find(|other| is_newer(&other.hit, hit));
+        let mut newer = newer_hit.map(|newer| newer.hit.id.clone());
+        if newer.is_none()
+            && let Some(line) = turning.newer_line(best, hit.at, false)?
+        {
+            newer = Some(line.source.clone());
+            offers.push(line);
         }
+        offers.push(Offer { newer, ..Offer::new(text, reason(weighed), hit.id.clone()) });
     }
     Ok(offers)
 }
@@ -85,6 +74,40 @@ pub(super) fn continuity(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
 /// Returns the project of a hit, if the session works in another.
 fn other_project<'h>(turning: &Turning<'_>, hit: &'h Hit) -> Option<&'h str> {
     hit.project.as_ref().filter(|_| hit.project != turning.project).map(ProjectName::as_str)
+}
+
+/// Tells whether search named a hit as the newer one of another.
+fn is_newer(newer: &Hit, older: &Hit) -> bool {
+    older.newer.as_ref().is_some_and(|named| named.id == NewerHit::of(newer).id)
+}
+
+fn memory_line(turning: &Turning<'_>, hit: &Hit, best: &str) -> String {
+    let date = turning.caller.calendar().date(hit.at);
+    let best = cut(best, MAX_TEXT_CHARS);
+    match (&hit.entry, &hit.document) {
+        (Some(entry), _) => {
+            let source = frame::source(entry.r#type.as_str(), other_project(turning, hit));
+            frame::line(&best, &source, &date, Some(entry.number))
+        }
+        (_, Some(document)) => {
+            let [from, to] = document.lines;
+            frame::line(&best, &format!("{}:{from}-{to}", one_line(&document.path)), &date, None)
+        }
+        _ => frame::line(&best, hit.kind, &date, None),
+    }
+}
+
+/// Quotes what was said in a conversation.
+fn quote(turning: &Turning<'_>, hit: &Hit) -> Result<Option<String>> {
+    let quote = match hit.kind {
+        exchange::KIND => turning.view.read(|db| exchange::of_passage(db, &hit.id))?.and_then(|behind| {
+            let room = room(turning.caller.now, behind.row.at);
+            of_exchange(turning, &behind.row, room)
+        }),
+        _ => of_message(turning, hit, room(turning.caller.now, hit.at))?,
+    };
+    let source = frame::source("conversation", other_project(turning, hit));
+    Ok(quote.map(|quote| frame::line(&quote, &source, &turning.caller.calendar().date(hit.at), None)))
 }
 
 /// Quotes both sides of an exchange. A question that the user asks again carries no knowledge, so only its answer is
@@ -146,7 +169,8 @@ fn reason(weighed: &Weighed) -> String {
     }
 }
 
-/// Returns the hits that are good enough, without repetitions, the oldest first so that a correction comes last.
+/// Returns the hits that are good enough, without repetitions, the newest first. If one is an old value, the newer one
+/// comes with it, whatever its kind.
 fn chosen(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Recalled>> {
     if turning.recalled.is_none() {
         let found = search(turning)?;
@@ -154,21 +178,21 @@ fn chosen(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Re
     }
     let all = turning.recalled.take().unwrap_or_default();
     let best = all.iter().map(|one| one.weighed.worth).fold(f64::MIN, f64::max);
-    let (mine, rest): (Vec<Recalled>, Vec<Recalled>) = all.into_iter().partition(|one| of(&one.hit));
-    turning.recalled = Some(rest);
-    let mut good: Vec<Recalled> = mine
-        .into_iter()
-        .filter(|one| one.weighed.score >= turning.least && one.weighed.worth >= best - MAX_WORTH_GAP)
-        .collect();
+    let is_good = |one: &Recalled| {
+        one.weighed.score >= turning.least && one.weighed.worth >= best - MAX_WORTH_GAP && of(&one.hit)
+    };
+    let (mut good, mut rest): (Vec<Recalled>, Vec<Recalled>) = all.into_iter().partition(is_good);
     good.sort_by(|a, b| b.weighed.worth.total_cmp(&a.weighed.worth));
     let language = turning.message.language();
     let mut kept: Vec<Recalled> = Vec::new();
     for one in good {
+        let contradict = |other: &Hit| is_newer(&one.hit, other) || is_newer(other, &one.hit);
         let same = kept.iter().position(|other| {
             // The same words about another project say something else.
             let projects = other.hit.project.as_ref().zip(one.hit.project.as_ref());
             projects.is_none_or(|(one, other)| one == other)
                 && likeness(&other.hit.text, &one.hit.text, language) >= SAME_LIKENESS
+                && !contradict(&other.hit)
         });
         match same {
             // Of two that say the same, the newer one counts.
@@ -177,8 +201,14 @@ fn chosen(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Re
             None => kept.push(one),
         }
     }
-    kept.truncate(MAX_LINES);
-    kept.sort_by_key(|one| (other_project(turning, &one.hit).is_some(), one.hit.at));
+    rest.extend(kept.split_off(MAX_LINES.min(kept.len())));
+    while let Some(place) =
+        rest.iter().position(|newer| kept.iter().any(|one| is_newer(&newer.hit, &one.hit)))
+    {
+        kept.push(rest.swap_remove(place));
+    }
+    turning.recalled = Some(rest);
+    kept.sort_by_key(|one| (other_project(turning, &one.hit).is_some(), std::cmp::Reverse(one.hit.at)));
     Ok(kept)
 }
 

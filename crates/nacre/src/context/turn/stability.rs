@@ -70,7 +70,7 @@ pub struct Alignment {
 pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     let mut offers = Vec::new();
     let mut add = |text: String, reason: &str, source: String| {
-        offers.push(Offer { text: format!("- {text}"), reason: reason.to_owned(), source });
+        offers.push(Offer::new(format!("- {text}"), reason.to_owned(), source));
     };
     for found in loops(turning.tools) {
         let times = found.times;

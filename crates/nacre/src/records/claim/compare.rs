@@ -80,7 +80,7 @@ pub fn compare(earlier: &Statement, later: &Statement) -> Option<Conflict> {
 }
 
 /// Tells whether a statement asserts nothing about the present: a question, a plan, the past.
-fn is_tentative(earlier: &Statement, later: &Statement) -> bool {
+pub(super) fn is_tentative(earlier: &Statement, later: &Statement) -> bool {
     let is_open = |statement: &Statement| statement.question || statement.has(Cue::Plan);
     let is_past = later.has(Cue::Past) && !later.announces_change();
     is_open(earlier) || is_open(later) || earlier.has(Cue::Past) || is_past

@@ -326,7 +326,9 @@ impl<'a> Alignment<'a> {
     fn is_same_role(&self) -> bool {
         let is_apart =
             |side: &Side<'_>| side.has_own_head(|term| term.is_thing() || term.class == Class::Attribute);
-        if !self.earlier.is_naming() || self.shares_attribute() || is_apart(&self.earlier) {
+        // `Ada is a citizen of Chile`, `Ada is married to Jo`: each names an attribute of its own.
+        let is_other = self.has_other_attribute();
+        if !self.earlier.is_naming() || self.shares_attribute() || is_other || is_apart(&self.earlier) {
             return false;
         }
         let is_headless = self.later.is_headless();

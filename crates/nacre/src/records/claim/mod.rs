@@ -12,6 +12,7 @@
 mod align;
 mod compare;
 mod difference;
+mod frame;
 mod lexicon;
 mod statement;
 mod subject;
@@ -22,4 +23,5 @@ mod value;
 mod tests;
 
 pub use compare::{Conflict, ConflictKind, compare, explain};
+pub(crate) use frame::shared_frame;
 pub use statement::Statement;

@@ -24,6 +24,8 @@ pub struct Statement {
     pub(super) copula: bool,
     /// The places of prepositions.
     pub(super) prepositions: Vec<usize>,
+    /// The places of verbs without content: `is`, `has`.
+    pub(super) auxiliaries: Vec<usize>,
     /// The places of words that join a noun to what it belongs to: `of`.
     pub(super) genitives: Vec<usize>,
     /// The speaker is the subject, or owns it.
@@ -174,6 +176,11 @@ impl Statement {
         Statement::read(&format!("{entity} {}: {value}", key.replace('_', " ")), None)
     }
 
+    /// Tells whether the speaker is the subject, or owns it.
+    pub(crate) fn is_about_speaker(&self) -> bool {
+        self.speaker
+    }
+
     pub(super) fn has(&self, cue: Cue) -> bool {
         self.cues.iter().any(|mark| mark.cue == cue)
     }
@@ -235,6 +242,7 @@ fn read(mut tokens: Vec<Token>, context_end: usize) -> Statement {
     };
     let prepositions = places(Meaning::Preposition);
     let genitives = places(Meaning::Genitive);
+    let auxiliaries = places(Meaning::Auxiliary);
     let negated = |at: usize| is_negated(&tokens, &negations, &prepositions, at);
     let (head, form) = head(&tokens, &meanings, context_end);
     let mut terms: Vec<Term> = Vec::new();
@@ -313,6 +321,7 @@ fn read(mut tokens: Vec<Token>, context_end: usize) -> Statement {
         form,
         copula,
         prepositions,
+        auxiliaries,
         genitives,
         speaker,
         group_speaks,

@@ -136,6 +136,7 @@ fn statements_that_can_both_hold_do_not_conflict() {
             ("Rehearsal starts at 18:30.", "Rehearsal ends at 20:30."),
             ("The gym opens at 6:00.", "The gym closes at 22:00."),
             ("The bridge was built in 1932.", "The bridge was repainted in 2004."),
+            ("Runa Berg is a citizen of Iceland.", "Runa Berg is married to Jonas Eide."),
             // Several values.
             ("Lena speaks Polish.", "Lena speaks Danish."),
             ("Jan's brother is called Piet.", "Jan's sister is called Marijke."),

@@ -105,6 +105,14 @@ redact! {
     GraphMatch { id, text, cites, why / kind, score, combined, since, until, linked, activation, covered }
 }
 
+impl GraphMatch {
+    /// Returns a newer statement that contradicts this one, found in another store.
+    pub(crate) fn newer(&self, kind: &'static str, id: String, text: String, since: Time) -> GraphMatch {
+        let why = format!("newer than `{}`", self.id);
+        GraphMatch { kind, id, text, since, until: None, cites: Vec::new(), why, ..self.clone() }
+    }
+}
+
 /// A fact or relation of an entity, as it is compared with the question.
 enum Row {
     Fact(Fact),

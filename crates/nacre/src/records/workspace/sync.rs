@@ -102,7 +102,10 @@ pub(crate) fn sync_database(
             continue;
         }
         // A file deleted since the walk stays in `known` and is removed below.
-        let Some(document) = Document::read(file, read_found(file), caller.now, graph) else { continue };
+        let is_known = before.is_some_and(Row::is_indexed);
+        let Some(document) = Document::read(file, read_found(file), caller.now, graph, is_known) else {
+            continue;
+        };
         synced.count(&file.path, &document.row, before);
         if before != Some(&document.row) {
             batch.put(document);
@@ -195,13 +198,22 @@ struct Document {
     reading: Option<read::Reading>,
     /// The date from which they hold.
     since: Time,
+    /// The time of its text, as far as the file tells.
+    written: Time,
     /// The hashes of its lines if it is MEMORY.md.
     lines: Vec<String>,
 }
 
 impl Document {
-    /// Chunks a document; `None` if the file was deleted.
-    fn read(seen: &WalkedFile, taken: ReadResult, now: Time, graph: bool) -> Option<Document> {
+    /// Chunks a document; `None` if the file was deleted. `is_known` tells whether an earlier version of it is
+    /// indexed.
+    fn read(
+        seen: &WalkedFile,
+        taken: ReadResult,
+        now: Time,
+        graph: bool,
+        is_known: bool,
+    ) -> Option<Document> {
         let graph = graph.then_some(read::VERSION);
         let skipped = |stat: Stat, why: String, retry: bool| {
             let mtime = (!retry).then_some(stat.mtime);
@@ -215,7 +227,7 @@ impl Document {
                 private: false,
             };
             let (path, passages, lines) = (seen.path.clone(), Vec::new(), Vec::new());
-            Some(Document { path, row, passages, reading: None, since: now, lines })
+            Some(Document { path, row, passages, reading: None, since: now, written: now, lines })
         };
         let (bytes, stat, settled) = match taken {
             ReadResult::Bytes { bytes, stat, settled } => (bytes, stat, settled),
@@ -233,7 +245,7 @@ impl Document {
             return skipped(stat, "is unchanged since `nacre init` wrote it".into(), !settled);
         }
         let text = template::without_template(&seen.path, &text);
-        let passages = passages(&seen.path, &text, stat);
+        let passages = passages(&seen.path, &text);
         let row = Row {
             size: stat.size,
             mtime: settled.then_some(stat.mtime),
@@ -243,24 +255,25 @@ impl Document {
             graph: graph.map(str::to_owned),
             private,
         };
-        let since = Time::in_name(stem(&seen.path)).unwrap_or(Time::from_millis(stat.mtime));
         // A file dated in the future would override everything that is stated until then.
-        let since = since.min(now);
+        let written = Time::from_millis(stat.mtime).min(now);
+        let day = Time::in_name(stem(&seen.path)).map(|day| day.min(now));
+        // The time of an edit is known only if the text before it is: a clone or a restored backup has new times.
+        let since = day.unwrap_or(if is_known { written } else { Time::UNDATED });
         let reading = graph.map(|_| read::document(&seen.path, &text));
         let lines = memory_file::hashes(&seen.path, &text);
-        Some(Document { path: seen.path.clone(), row, passages, reading, since, lines })
+        let written = day.unwrap_or(written);
+        Some(Document { path: seen.path.clone(), row, passages, reading, since, written, lines })
     }
 }
 
-/// Makes the passages of a document. Credentials are masked before chunking, because half a credential would
+/// Makes the passages of a document. Without a date in its name they have no time: the time of a file is that of a
+/// clone or a restored backup as often as that of its text. Credentials are masked before chunking, because half a credential would
 /// not be recognized.
-fn passages(path: &str, text: &str, stat: Stat) -> Vec<Passage> {
+fn passages(path: &str, text: &str) -> Vec<Passage> {
     let stem = stem(path);
     let day = Time::in_name(stem);
-    let about = match day {
-        Some(day) => format!("{stem} {}", day.day_in_words()),
-        None => stem.replace(['-', '_'], " "),
-    };
+    let about = about(stem);
     let text = redact::document(text);
     let filled = chunk::chunks(&text).into_iter().filter(|chunk| !chunk.text.trim().is_empty());
     let passage = |(number, chunk): (usize, chunk::Chunk<'_>)| {
@@ -271,14 +284,26 @@ fn passages(path: &str, text: &str, stat: Stat) -> Vec<Passage> {
             lines: (line(chunk.lines.0), line(chunk.lines.1)),
             hash: hash(format!("{title}\n{text}").as_bytes()),
         };
-        let at = day.unwrap_or(Time::from_millis(stat.mtime));
         Passage {
             title,
             slice: Some(slice),
-            ..Passage::new(CHUNK_KIND, format!("{path}#{number}"), text, at)
+            ..Passage::new(CHUNK_KIND, format!("{path}#{number}"), text, day.unwrap_or(Time::UNDATED))
         }
     };
     filled.enumerate().map(passage).collect()
+}
+
+/// Returns the words of a file's name that are searched with its chunks.
+fn about(stem: &str) -> String {
+    match Time::in_name(stem) {
+        Some(day) => format!("{stem} {}", day.day_in_words()),
+        None => stem.replace(['-', '_'], " "),
+    }
+}
+
+/// Returns the headings in the title of a chunk, without the words of the file's name.
+pub(crate) fn headings<'t>(title: &'t str, path: &str) -> &'t str {
+    title.strip_suffix(about(stem(path)).as_str()).unwrap_or(title).trim_end()
 }
 
 /// Returns the name of a file without its folder and extension.
@@ -329,7 +354,7 @@ impl Batch {
                 graph::follow(tx, &mut writer, &origin, &document.path, document.reading.as_ref())?;
                 write_row(tx, document)?;
                 if !document.lines.is_empty() {
-                    memory_file::note_lines(tx, &document.lines, document.since, caller.now)?;
+                    memory_file::note_lines(tx, &document.lines, document.written, caller.now)?;
                 }
             }
             writer.finish()?;
