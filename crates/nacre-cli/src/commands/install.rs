@@ -173,8 +173,7 @@ fn effects(clients: &[&Client], settings: &Settings, folder: &Path) -> String {
 
 /// Tells whether a client's settings hold something of ours.
 pub fn is_connected(client: &Client, machine: &Machine, program: &Program) -> bool {
-    let mut files = client.files(machine).into_iter();
-    files.any(|(file, parts)| Change::undo(file, parts, program).is_ok_and(|change| !change.is_none()))
+    client.is_connected(machine, program)
 }
 
 /// Names a client whose own memory is on as well.

@@ -146,6 +146,7 @@ fn nothing_is_told_to_whom_nobody_knows() {
         "/v1/openapi.json",
         "/v1/events",
         "/v1/recalls",
+        "/v1/overview",
         "/metrics",
         "/mcp",
         "/v1/entries/1",
@@ -328,6 +329,28 @@ fn a_link_works_once_and_a_cookie_alone_changes_nothing() {
     // Nor do many links that nobody opens fill the memory.
     let made: Vec<u16> = (0..80).map(|_| served.own("POST", "/v1/login", &Value::Null).status).collect();
     assert!(made.contains(&429), "{made:?}");
+}
+
+#[test]
+fn the_overview_is_for_people_and_names_only_groups_that_they_may_open() {
+    let served = Served::new();
+    let get = |headers: &[(&str, &str)]| served.ask("GET", "/v1/overview", headers, "");
+    let own = format!("Bearer {}", served.key);
+    let in_garden = [("Authorization", own.as_str()), ("Nacre-Group", "garden")];
+    served.ask("POST", "/v1/tools/memory_store", &in_garden, r#"{"content":"roses"}"#);
+    let seen = get(&[("Authorization", &own)]).json();
+    assert_eq!(seen["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!((&seen["group"], &seen["groups"]), (&json!("main"), &json!(["garden", "main"])));
+    assert_eq!(get(&in_garden).json()["group"], "garden");
+    assert_eq!(seen["activity"].as_array().unwrap().len(), 30);
+    let named = |list: &str, field: &str, name: &str| {
+        seen[list].as_array().unwrap().iter().any(|one| one[field] == name)
+    };
+    assert!(named("jobs", "name", "purge") && named("settings", "key", "brief.max_chars"), "{seen}");
+    let mine = served.token("mine", &["--person"]);
+    assert_eq!(get(&[("Authorization", &mine)]).json()["groups"], json!(["main"]));
+    let agent = served.token("agent", &["--role", "admin", "--private", "--any-group"]);
+    assert_eq!(get(&[("Authorization", &agent)]).status, 403);
 }
 
 #[test]

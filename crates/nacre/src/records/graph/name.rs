@@ -269,11 +269,14 @@ pub(crate) fn aliases(db: &Connection, entity: Option<EntityId>) -> Result<Vec<A
 
 /// Lists the entities by name.
 pub(crate) fn list(db: &Connection) -> Result<Vec<EntitySummary>> {
-    let sql = "SELECT id, name, category,
-            (SELECT count(*) FROM facts JOIN entities AS of ON of.id = facts.entity WHERE of.root = entities.id AND until IS NULL),
-            (SELECT count(*) FROM relations JOIN entities AS of ON of.id IN (subject, object)
-                WHERE of.root = entities.id AND until IS NULL)
-        FROM entities WHERE root = id ORDER BY lower(name)";
+    // Counted once for all entities: a count for each would read all relations every time.
+    let sql = "SELECT id, name, category, coalesce(known.facts, 0), coalesce(linked.relations, 0) FROM entities
+        LEFT JOIN (SELECT of.root AS root, count(*) AS facts FROM facts JOIN entities AS of ON of.id = facts.entity
+            WHERE until IS NULL GROUP BY of.root) AS known ON known.root = entities.id
+        LEFT JOIN (SELECT of.root AS root, count(*) AS relations FROM relations
+            JOIN entities AS of ON of.id IN (subject, object)
+            WHERE until IS NULL GROUP BY of.root) AS linked ON linked.root = entities.id
+        WHERE entities.root = id ORDER BY lower(name)";
     db.rows(sql, (), |row| {
         let aliases = aliases(db, Some(row.get(0)?))?;
         Ok(EntitySummary {
