@@ -149,6 +149,9 @@ def home(watch, served):
     expect(page.locator(".changed")).to_contain_text("The harbour office opens at eight")
     expect(page.locator(".changed")).to_contain_text("You stored 11 memories")
     expect(page.locator(".tokens svg")).to_be_visible()
+    expect(page.locator(".tokens")).to_contain_text("before messages, 12 searches")
+    expect(page.locator(".agents")).to_contain_text("Claude Code")
+    expect(page.locator(".agents")).to_contain_text("hooks ran")
 
 
 def focused(browser, served):
@@ -631,9 +634,31 @@ def contradictions(browser, served):
     context.close()
 
 
+def large_graph(browser, served):
+    """A large graph starts around one entity; as a whole it is a few clusters with names, and each leads to its part."""
+    entity = lambda number: dict(name=f"Entity {number}", category=["person", "host"][number % 2], aliases=[], facts=0, relations=2)
+    relation = lambda number: dict(id=f"relation-{number}", subject=f"Entity {number}", predicate="knows", object=f"Entity {number // 7}", since="2026-01-01T00:00:00Z")
+    picture = dict(entities=[entity(number) for number in range(1000)], facts=[], relations=[relation(number) for number in range(1, 1000)])
+    context = browser.new_context(viewport=dict(width=1280, height=820))
+    context.route("**/v1/tools/graph_picture", lambda route: route.fulfill(json=picture))
+    watch = Watch(context, served, "graph")
+    page = watch.page
+    expect(page.locator("canvas")).to_have_attribute("aria-label", re.compile("^9 entities and 8 relations around Entity"))
+    page.get_by_role("button", name="Whole graph").click()
+    expect(page.locator("canvas")).to_have_attribute("aria-label", re.compile("^30 clusters of 1,000 entities"))
+    page.wait_for_timeout(1500)
+    page.screenshot(path=SHOTS / "light-1280-clusters.png")
+    page.locator("canvas").click(position=dict(x=5, y=5))
+    expect(page.locator("aside h2")).to_have_text("Most connected")
+    page.locator("button.step").nth(3).click()
+    expect(page.locator("canvas")).to_have_attribute("aria-label", re.compile("around Entity"))
+    watch.check()
+    context.close()
+
+
 ACTS = [home, dialogs, find, weaker, store, correct, delete, bulk, approve, conflict, amend, deny, graph, files, sessions, tasks, timeline, health,
         groups, empty_group, failing, live, keyboard, hostile]
-ALONE = [focused, contradictions, phone_diff, signed_out]
+ALONE = [focused, large_graph, contradictions, phone_diff, signed_out]
 
 
 def attempt(name, act):

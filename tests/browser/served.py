@@ -1,5 +1,6 @@
 """A server in a home of its own, with invented data for each view of the dashboard."""
 
+import datetime
 import json
 import pathlib
 import subprocess
@@ -120,6 +121,21 @@ class Served:
             self.tool("memory_search", token=self.agent, query="harbour")
         self.tool("memory_brief", token=self.agent)
         self.tool("memory_store", group="garden", content="The roses are pruned in February")
+
+        self.use()
+
+    def use(self):
+        """Two weeks of an agent that uses the memory, as its hooks and the telemetry file record it."""
+        now = datetime.datetime.now(datetime.timezone.utc)
+        stamp = lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        (self.home / "hooks").mkdir(exist_ok=True)
+        (self.home / "hooks/claude-code.json").write_text(json.dumps(dict(event="turn", at=stamp(now))))
+        with open(self.home / "telemetry.jsonl", "a") as file:
+            for days in range(13, 0, -1):
+                event = dict(event="memory:read", at=stamp(now - datetime.timedelta(days=days)), group="main", session="s")
+                file.write(json.dumps(event | dict(type="brief", path="brief", size=2_400 + 800 * (days % 4))) + "\n")
+                for turn in range(3 + days % 5):
+                    file.write(json.dumps(event | dict(type="turn", path="turn", size=240, tokens=60 + 9 * turn, lines=2)) + "\n")
 
     def poison(self):
         """Puts hostile text into every field that the dashboard shows."""

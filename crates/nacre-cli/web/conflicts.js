@@ -3,7 +3,7 @@
 import { call, hasTool } from "./api.js";
 import { button, fileAddress, h, link, show } from "./dom.js";
 import { attempt, toast } from "./feedback.js";
-import { age, date } from "./format.js";
+import { date } from "./format.js";
 
 const TOOL = "memory_conflicts";
 
@@ -43,11 +43,11 @@ export function showConflict(detail, conflict, { settled, back }) {
     e: () => edit(),
   };
   const newer = Date.parse(second.at) >= Date.parse(first.at) ? second : first;
-  const side = (statement, key) => h("article", { class: "card side-of" },
-    h("p", { class: "meta" }, statement === newer ? h("strong", {}, "Newer") : "Older", age(statement.at), date(statement.at)),
+  const side = (statement, key) => h("article", { class: "card" },
+    h("p", { class: "meta" }, h("strong", {}, statement === newer ? "Newer" : "Older"), h("span", {}, date(statement.at))),
     h("p", { class: "content" }, statement.text),
     h("p", { class: "meta" }, origin(statement), statement.session && link(`sessions/${encodeURIComponent(statement.session)}?at=${encodeURIComponent(statement.at)}`, {}, "conversation")),
-    button("Keep this one", keys[key], { key, kind: statement === newer ? "primary" : "" }));
+    h("div", { class: "buttons" }, button("Keep this one", keys[key], { key, kind: statement === newer ? "primary" : "" })));
   const buttons = h("div", { class: "buttons" }, button("Keep both", keys.b, { key: "b" }), button("Write another", keys.e, { key: "e" }));
 
   function edit() {

@@ -49,7 +49,7 @@ export function entryCard(node, entry, { changed, deleted, replaced, heading = "
 
   function draw() {
     show(node,
-      past && h("p", { class: "banner" }, "Replaced", newer && [" by ", link(`entry/${newer.number}`, {}, `#${newer.number}`)], ". It is kept as history and is no longer used."),
+      past && h("p", { class: "banner" }, h("span", {}, "Replaced", newer && [" by ", link(`entry/${newer.number}`, {}, `#${newer.number}`)], ". It is kept as history and is no longer used.")),
       entry.archived_at && h("p", { class: "banner" }, "Archived. It is no longer used.", button("Make current", async () => {
         if (await attempt(() => call("memory_unarchive", { id: entry.id }))) changed();
       })),

@@ -34,7 +34,7 @@ export class GraphCanvas {
     this.worker?.terminate();
     Object.assign(this, { nodes, links, chosen, hovered: -1, touched: false, settled: false });
     this.place = new Float32Array(nodes.length * 2);
-    this.size = nodes.map((one) => RADIUS + Math.min(13, 1.3 * Math.sqrt(one.weight)));
+    this.size = nodes.map((one) => one.radius ?? RADIUS + Math.min(13, 1.3 * Math.sqrt(one.weight)));
     this.near = nodes.map(() => []);
     for (const one of links) { this.near[one.source].push(one); this.near[one.target].push(one); }
     const named = nodes.length <= MAX_NAMED ? nodes.map((_, at) => at) : nodes.map((_, at) => at).sort((a, b) => nodes[b].weight - nodes[a].weight).slice(0, NAMED_OF_MANY);
@@ -47,6 +47,12 @@ export class GraphCanvas {
       if (!this.touched) this.fit();
       this.draw();
     };
+  }
+
+  /** Marks an entity of the graph. */
+  mark(chosen) {
+    this.chosen = chosen;
+    this.draw();
   }
 
   readColours() {
@@ -75,7 +81,7 @@ export class GraphCanvas {
     const margin = Math.min(70, width / 6);
     this.eye.x = (left + right) / 2 || 0;
     this.eye.y = (top + bottom) / 2 || 0;
-    this.eye.scale = Math.max(0.02, Math.min(2.2, (width - 2 * margin) / Math.max(60, right - left), (height - 80) / Math.max(60, bottom - top)));
+    this.eye.scale = Math.max(0.02, Math.min(2.6, (width - 2 * margin) / Math.max(60, right - left), (height - 80) / Math.max(60, bottom - top)));
   }
 
   zoom(by) {

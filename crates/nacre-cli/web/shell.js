@@ -20,7 +20,7 @@ export function buildShell() {
       h("a", { class: "brand", href: "#/home", "aria-label": "Nacre, home" },
         h("img", { src: "/assets/nacre.svg", alt: "", width: "26", height: "26" }), h("span", { class: "label" }, "Nacre")),
       h("div", { class: "groups" }),
-      h("button", { type: "button", class: "find", onclick: openPalette, "aria-keyshortcuts": "Control+K" },
+      h("button", { type: "button", class: "find", onclick: openPalette, "aria-label": "Go to a view, a memory or a command", "aria-keyshortcuts": "Control+K" },
         icon("memory"), h("span", { class: "label" }, "Go to…"), h("kbd", {}, /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘K" : "Ctrl K"))),
     h("nav", { "aria-label": "Views" }, named.map(entry),
       h("button", { type: "button", class: "more", onclick: showMore }, icon("more"), h("span", { class: "label" }, "More"))),

@@ -173,6 +173,16 @@ mod tests {
         assert_eq!(found, listed);
     }
 
+    /// Otherwise a browser asks for one module after the other.
+    #[test]
+    fn every_module_is_loaded_at_once() {
+        let index = std::str::from_utf8(FILES[0].1).unwrap();
+        let own = |name: &str| name.ends_with(".js") && !name.starts_with("vendor/") && name != "layout.js";
+        for (name, _) in FILES.iter().filter(|(name, _)| own(name)) {
+            assert!(index.contains(&format!("\"/assets/{name}\"")), "{name}");
+        }
+    }
+
     #[test]
     fn nothing_of_the_page_comes_from_elsewhere_or_stands_inline() {
         for (name, bytes) in FILES.iter().filter(|(name, _)| !name.starts_with("vendor/")) {

@@ -50,7 +50,8 @@ export async function open(room, { query }) {
     const since = asked.days ? Date.now() - Number(asked.days) * DAY : 0;
     const picture = graph.select({ centre: whole ? null : chosen, depth: asked.depth, hidden: asked.hidden, since });
     canvas.set(picture, picture.nodes.findIndex((one) => one.at === chosen));
-    canvas.node.setAttribute("aria-label", `${plural(picture.nodes.length, "entity", "entities")} and ${plural(picture.links.length, "relation")}${whole ? "" : ` around ${graph.entities[chosen].name}`}; the list beside it says the same in words`);
+    const count = picture.clustered ? `${picture.nodes.length} clusters of ${plural(graph.entities.length, "entity", "entities")}` : plural(picture.nodes.length, "entity", "entities");
+    canvas.node.setAttribute("aria-label", `${count} and ${plural(picture.links.length, "relation")}${whole ? "" : ` around ${graph.entities[chosen].name}`}; the list beside it says the same in words`);
     toggle.textContent = whole ? "Around one" : "Whole graph";
     depth.disabled = whole;
     show(legend, h("legend", { class: "hidden" }, "Kinds"), graph.kinds.map(({ name, count, colour }) => {
@@ -60,18 +61,13 @@ export async function open(room, { query }) {
   }
 
   function choose(at) {
+    // A large graph is left for the part around the chosen entity; a small one only marks it.
+    whole = at < 0 || (whole && canvas.nodes.length === graph.entities.length);
     chosen = at;
     note(at >= 0 ? `graph?about=${encodeURIComponent(graph.entities[at].name)}` : "graph");
-    if (whole || at < 0) {
-      if (at < 0) whole = true;
-      const place = canvas.nodes.findIndex((one) => one.at === at);
-      if (whole && canvas.nodes.length === graph.entities.length - hiddenCount()) { canvas.chosen = place; canvas.draw(); } else draw();
-    } else draw();
+    if (whole && at >= 0) canvas.mark(canvas.nodes.findIndex((one) => one.at === at));
+    else draw();
     tell();
-  }
-
-  function hiddenCount() {
-    return graph.entities.filter((one) => asked.hidden.has(kind(one))).length;
   }
 
   const step = (at, ...words) => h("button", { type: "button", class: "step", dataset: { name: graph.entities[at].name }, onclick: () => { choose(at); side.querySelector("button.step")?.focus(); } }, ...words);
@@ -92,7 +88,7 @@ export async function open(room, { query }) {
       graph.near[chosen].length > 0 && h("h3", {}, "Relations"),
       h("ul", { class: "steps" }, graph.near[chosen].slice(0, 200).map(({ source, target, predicate }) => {
         const words = predicate.replaceAll("_", " ");
-        return h("li", {}, source === chosen ? step(target, h("span", {}, `${words} → `), h("strong", {}, graph.entities[target].name)) : step(source, h("strong", {}, graph.entities[source].name), h("span", {}, ` → ${words}`)));
+        return h("li", {}, source === chosen ? step(target, h("span", {}, `${words} `), h("strong", {}, graph.entities[target].name)) : step(source, h("strong", {}, graph.entities[source].name), h("span", {}, ` ${words} ${one.name}`)));
       })),
       !facts.length && !graph.near[chosen].length && h("p", { class: "meta" }, "Nothing else is known about it."),
       h("p", {}, link(`memory?q=${encodeURIComponent(one.name)}`, {}, `Search for ${one.name}`)));

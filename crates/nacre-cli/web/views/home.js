@@ -19,7 +19,7 @@ export async function open(room) {
       call("memory_boot"), overview(), call("proposal_list"), call("health"),
       call("audit_list", { limit: 300 }), call("memory_search", { limit: 20 }), openConflicts(),
     ]);
-    const isNew = !health.status.entries.current && !about.clients.some((client) => client.last_run);
+    const isNew = !health.status.entries.current && !health.status.graph.facts;
     show(room,
       h("h1", {}, isNew ? "Welcome to Nacre" : "Home"),
       isNew && welcome(about.clients),

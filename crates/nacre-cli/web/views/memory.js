@@ -49,8 +49,9 @@ export async function open(room, { query }) {
     type: "search", name: "q", value: asked.q, placeholder: "Search memories, documents and facts", autocomplete: "off",
     spellcheck: "false", "aria-label": "Search", oninput: () => { clearTimeout(box.soon); box.soon = setTimeout(change, TYPING_MS); },
     onkeydown: (event) => {
-      if (event.key === "ArrowDown") { event.preventDefault(); list.move(1); }
-      if (event.key === "Enter") { event.preventDefault(); clearTimeout(box.soon); if (box.value === asked.q) list.move(1); else change(); }
+      const toList = () => list.choose(list.current ?? list.items[0]);
+      if (event.key === "ArrowDown") { event.preventDefault(); toList(); }
+      if (event.key === "Enter") { event.preventDefault(); clearTimeout(box.soon); if (box.value === asked.q) toList(); else change(); }
     },
   });
   const chips = SCOPES.map(([scope, title, kinds]) => {
@@ -91,6 +92,7 @@ export async function open(room, { query }) {
     asked.q = box.value;
     const words = new URLSearchParams(Object.entries(asked).filter(([, value]) => value.length).map(([name, value]) => [name, String(value)]));
     note(`memory${words.size ? `?${words}` : ""}`);
+    list.choose(null);
     return run();
   }
 
@@ -119,6 +121,7 @@ export async function open(room, { query }) {
       count.textContent = on && asked.q ? all.filter((hit) => kinds.includes(hit.kind)).length : "";
     }
     const [strong, weak] = asked.q ? cut(all) : [all, []];
+    const current = list.current?.hit.id;
     show(status, summary(all, strong), found.missing.map((one) => h("span", { class: "warn" }, ` Missing: ${one}`)));
     if (!all.length) {
       list.set(nothing());
@@ -129,7 +132,8 @@ export async function open(room, { query }) {
     const more = weak.length > 0 && h("button", { type: "button", class: "weaker", onclick: () => { rest.hidden = false; more.remove(); } },
       `${plural(weak.length, "weaker hit")}: show`);
     list.set(strong.map(row), more, rest, standing());
-    if (wide()) list.choose(list.items[0], { focus: false });
+    // The current hit stays the current one when the list is loaded again.
+    if (wide()) list.choose(list.items.find((item) => item.hit.id === current) ?? list.items[0], { focus: false });
   }
 
   function summary(all, strong) {

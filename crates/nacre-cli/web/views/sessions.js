@@ -30,11 +30,11 @@ async function conversations(room, asked) {
 
   const facts = (session) => h("div", { class: "meta" }, h("span", {}, PROGRAMS[session.format] ?? session.format), h("span", {}, plural(session.messages, "message")),
     session.ended_at && age(session.ended_at), session.archived && h("span", {}, "packed"));
-  const row = (session) => h("article", { class: "item row" },
+  const row = (session) => h("article", { class: "item" },
     link(`sessions/${encodeURIComponent(session.id)}`, { class: "cover" }, h("strong", {}, session.title)), facts(session));
   const found = (hit) => {
     const session = byId.get(hit.session);
-    return h("article", { class: "item row" },
+    return h("article", { class: "item" },
       link(`sessions/${encodeURIComponent(hit.session)}?at=${encodeURIComponent(hit.at)}`, { class: "cover" }, marked(bestSentence(hit.text, hitWords(hit)), hitWords(hit))),
       h("div", { class: "meta" }, hit.author && h("span", {}, hit.author), age(hit.at), session && h("span", {}, session.title)));
   };
@@ -88,7 +88,7 @@ async function conversation(room, id, at) {
   }
   const title = bestSentence((opening.find((one) => one.author === "user") ?? opening[0])?.text ?? "Conversation", []);
   if (at) {
-    here = await findMoment(page, session.messages, Date.parse(at));
+    here = await findMoment(page, session, Date.parse(at));
     first = next = Math.max(1, here - 10);
   }
 
@@ -149,14 +149,24 @@ async function conversation(room, id, at) {
   return { keys: { Escape: () => go("sessions") }, leave: () => seen.disconnect() };
 }
 
-/** Finds the number of the last message that is not later than a moment. */
-async function findMoment(page, count, moment) {
-  let [low, high] = [1, count];
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    const { messages: [one] } = await page(middle, 1);
-    if (one && Date.parse(one.at) <= moment) low = middle;
-    else high = middle - 1;
+/** How many messages are read around a guess. */
+const WINDOW = 40;
+
+/** Finds the number of the last message that is not later than a moment. The place is guessed from the times of both ends. */
+async function findMoment(page, session, moment) {
+  let [low, high] = [1, session.messages];
+  let [from, to] = [Date.parse(session.started_at), Date.parse(session.ended_at)];
+  for (let turn = 1; low < high; turn += 1) {
+    // Uneven times make bad guesses, so every third step halves the range.
+    const share = turn % 3 && to > from ? (moment - from) / (to - from) : 0.5;
+    const first = Math.round(Math.max(low, Math.min(high - WINDOW, low + share * (high - low) - WINDOW / 2)));
+    const { messages } = await page(first, WINDOW);
+    const times = messages.map((one) => Date.parse(one.at));
+    if (!times.length) return low;
+    const last = first + times.length - 1;
+    if (times[0] > moment && first > low) [high, to] = [first - 1, times[0]];
+    else if (times.at(-1) <= moment && last < high) [low, from] = [last, times.at(-1)];
+    else return first + Math.max(0, times.findLastIndex((at) => at <= moment));
   }
   return low;
 }

@@ -8,7 +8,7 @@ import { ACTORS, fold, kindOf, KINDS, sentence, subject } from "../sentences.js"
 
 const PAGE = 300;
 /** A fold with more rows opens only on request. */
-const MAX_OPEN = 1;
+const MAX_OPEN = 3;
 
 export async function open(room, { query }) {
   const [memories, { proposals }, { tasks }] = await Promise.all([
@@ -62,9 +62,9 @@ export async function open(room, { query }) {
       h("time", { datetime: first.at }, clock(first.at)),
       h("span", { class: `dot kind-${kindOf(first)}` }),
       h("div", {},
-        rows.length > MAX_OPEN ? h("details", {}, h("summary", {}, sentence(rows)), h("ul", { class: "fold" }, rows.map((row) => h("li", {}, h("time", { datetime: row.at }, clock(row.at)), subject(row, known) ?? row.action.replaceAll("_", " ")))))
+        rows.length > 1 ? h("details", { open: rows.length <= MAX_OPEN }, h("summary", {}, sentence(rows)), h("ul", { class: "fold" }, rows.map((row) => h("li", {}, h("time", { datetime: row.at }, clock(row.at)), subject(row, known) ?? row.action.replaceAll("_", " ")))))
           : h("span", {}, sentence(rows), one && [": ", one]),
-        first.session && first.actor === "agent" && [" ", link(`sessions/${encodeURIComponent(first.session)}?at=${encodeURIComponent(first.at)}`, { class: "meta" }, "conversation")],
+        first.session && first.actor === "agent" && kindOf(first) !== "upkeep" && [" ", link(`sessions/${encodeURIComponent(first.session)}?at=${encodeURIComponent(first.at)}`, { class: "meta" }, "conversation")],
         first.action === "approve" && rows.length === 1 && undoable.has(first.ids[0]) && [" ", button("Undo", () => undo(first), { kind: "small" })]));
   }
 
