@@ -27,7 +27,7 @@ THINGS = "port cluster release queue export backup branch review linter budget s
 OPENED = """async (hash) => {
   const begun = performance.now();
   document.querySelector('.room')?.removeAttribute('data-ready');
-  location.hash = hash;
+  if (location.hash === hash) dispatchEvent(new HashChangeEvent('hashchange')); else location.hash = hash;
   while (!document.querySelector('.room[data-ready]') || location.hash.split('?')[0] !== hash.split('?')[0]) await new Promise((done) => setTimeout(done, 2));
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   return performance.now() - begun;

@@ -226,7 +226,8 @@ mod tests {
             "not JSON".to_owned(),
         ];
         std::fs::write(home.path().join(nacre::event::FILE), lines.join("\n")).unwrap();
-        let days = activity(home.path(), &"main".parse().unwrap(), "2026-02-19T12:00:00Z".parse().unwrap());
+        let now = serde_json::from_str(r#""2026-02-19T12:00:00Z""#).unwrap();
+        let days = activity(home.path(), &"main".parse().unwrap(), now);
         assert_eq!(days.len(), 30);
         let counted = Day {
             day: days[28].day.clone(),

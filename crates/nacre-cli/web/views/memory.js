@@ -23,7 +23,7 @@ const SCOPES = [
 const USUAL_SCOPES = ["entries", "memory", "graph"];
 const AGES = [["", "Any time"], ["1", "Last day"], ["7", "Last week"], ["30", "Last month"], ["365", "Last year"]];
 const MAX_HITS = 100;
-const TYPING_MS = 90;
+const TYPING_MS = 50;
 const PREVIEW_MS = 120;
 
 export async function open(room, { query }) {
