@@ -1,4 +1,5 @@
-"""The page of `nacre serve` in a real browser: each view's main act, once through with the keyboard alone, and hostile content.
+"""The dashboard of `nacre serve` in a real browser: every view in both themes on a large and a small screen, each view's main acts,
+once through with the keyboard alone, and hostile content.
 
     python page.py NACRE CHROMIUM [FOLDER FOR SCREENSHOTS]
 
@@ -6,124 +7,55 @@ Prints a line `ok …` or `FAILED …` for each test."""
 
 import json
 import pathlib
-import subprocess
+import re
 import sys
 import tempfile
-import time
 import traceback
-import urllib.request
 
+import axe_playwright_python
 from playwright.sync_api import expect, sync_playwright
+
+from served import Served
 
 NACRE, CHROMIUM = sys.argv[1], sys.argv[2]
 SHOTS = pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else tempfile.mkdtemp())
 SHOTS.mkdir(parents=True, exist_ok=True)
 
-HOSTILE = (
-    "<script>window.__pwned=1</script><img src=x onerror='window.__pwned=2'><svg onload=window.__pwned=3>"
-    "\u202egnp.exe javascript:window.__pwned=4 [x](javascript:window.__pwned=5) {{7*7}} " + "W" * 300
-)
+HERE = pathlib.Path(__file__).parent
+LAYOUT = (HERE / "layout.js").read_text().split("\n", 2)[2]
+AXE = (pathlib.Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
+VIOLATIONS = """async () => (await axe.run(document, { resultTypes: ['violations'] })).violations.map((found) =>
+    `${found.id}: ${found.nodes.slice(0, 3).map((node) => node.target.join(' ')).join(', ')}`)"""
 
-
-class Served:
-    """A server in a home of its own, with something in it for each view."""
-
-    def __init__(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.home = pathlib.Path(self.folder.name) / "home"
-        self.run("init")
-        self.agent = self.run("token", "add", "agent", "--private").strip()
-        self.process = subprocess.Popen([NACRE, "--home", str(self.home), "serve", "--listen", "127.0.0.1:0"], stderr=subprocess.DEVNULL)
-        noted = self.home / "serve.json"
-        for _ in range(300):
-            if noted.exists():
-                break
-            time.sleep(0.1)
-        noted = json.loads(noted.read_text())
-        self.url, self.key = noted["url"], noted["key"]
-
-    def run(self, *args):
-        done = subprocess.run([NACRE, "--home", str(self.home), *args], capture_output=True, text=True)
-        return done.stdout
-
-    def ask(self, path, body=None, token=None):
-        request = urllib.request.Request(
-            self.url + path,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"authorization": f"Bearer {token or self.key}", "content-type": "application/json"},
-        )
-        with urllib.request.urlopen(request) as answer:
-            return json.load(answer)
-
-    def tool(self, name, token=None, **arguments):
-        return self.ask(f"/v1/tools/{name}", arguments, token)
-
-    def link(self):
-        return self.url + self.ask("/v1/login", {})["path"]
-
-    def fill(self):
-        for text, kind, tags in [
-            ("Petra prefers tea over coffee in the morning", "preference", ["drinks"]),
-            ("The staging database is called heron and lives in Lübeck", "fact", ["infra", "database"]),
-            ("Always run the linter before a commit", "instruction", ["code"]),
-            ("The harbour office opens at nine", "fact", ["harbour"]),
-            ("The project Osprey ships in March", "context", ["osprey"]),
-        ]:
-            self.tool("memory_store", content=text, type=kind, tags=tags)
-        self.tool("memory_store", content="The harbour office opens at eight", supersedes=4)
-        for entity, key, value in [("Petra Lindholm", "port", "Lübeck"), ("Petra Lindholm", "role", "captain"), ("Osprey", "status", "late")]:
-            self.tool("fact_upsert", entity=entity, key=key, value=value)
-        for subject, predicate, thing in [
-            ("Petra Lindholm", "works_on", "Osprey"), ("Osprey", "depends_on", "Heron"), ("Mikkel Dahl", "works_on", "Osprey"),
-            ("Petra Lindholm", "knows", "Mikkel Dahl"), ("Heron", "located_in", "Lübeck"),
-        ]:
-            self.tool("relation_add", subject=subject, predicate=predicate, object=thing)
-        self.tool("task_add", description="Write the release notes", milestone="M1", priority=1, acceptance_criteria=["they name every change"])
-        self.tool("task_add", description="Ship the release", milestone="M1", blocked_by=["TASK-001"])
-        self.tool("session_append", id="talk-1", messages=[
-            {"role": "user", "content": "When does the harbour office open?"}, {"role": "assistant", "content": "At eight."}])
-        read = self.tool("file_show", path="MEMORY.md")
-        self.tool("file_save", path="MEMORY.md", content="# Memory\n\n- The boat is red.\n- The mast is new.\n", base=read.get("hash"))
-        self.tool("memory_write", token=self.agent, path="MEMORY.md", mode="edit", old="The boat is red.", content="The boat is blue.", reason="Petra painted it")
-        self.tool("memory_write", token=self.agent, path="USER.md", content="# User\n\n- Likes tea.\n", reason="it was said twice")
-        for _ in range(12):
-            self.tool("memory_search", query="harbour")
-
-    def poison(self):
-        """Puts hostile text into every field that the page shows."""
-        self.tool("memory_store", content=HOSTILE, tags=["<b onmouseover=window.__pwned=6>tag"])
-        self.tool("fact_upsert", entity="Eve <img src=x onerror=window.__pwned=7>", key="<i>key</i>", value=HOSTILE)
-        self.tool("relation_add", subject="Eve <img src=x onerror=window.__pwned=7>", predicate="knows", object="</script><script>window.__pwned=8</script>")
-        self.tool("task_add", description=HOSTILE, milestone="<script>window.__pwned=9</script>", acceptance_criteria=[HOSTILE])
-        self.tool("session_append", id="<script>x</script>", messages=[{"role": "user", "content": HOSTILE}])
-        self.tool("memory_write", token=self.agent, path="SOUL.md", content=HOSTILE, reason=HOSTILE)
-        read = self.tool("file_show", path="CONTEXT.md")
-        self.tool("file_save", path="CONTEXT.md", content=f"# {HOSTILE}\n- [<img src=x onerror=window.__pwned=11>|i=0.5] {HOSTILE}\n", base=read.get("hash"))
-
-    def end(self):
-        self.process.terminate()
-        self.process.wait(20)
-        self.folder.cleanup()
+VIEWS = [
+    "home", "memory", "memory?q=staging%20database", "memory?q=zzzz%20qqqq", "entry/1", "entry/4", "approvals", "approvals/1", "approvals/3", "sessions", "sessions/talk-1",
+    "graph", "graph?about=Osprey", "timeline", "files", "files/memory/topics/heron.md", "tasks", "health",
+]
 
 
 class Watch:
-    """A page that must never run what memory holds, ask elsewhere or break its own rules."""
+    """A page that must never run stored text, ask another server or break its own rules."""
 
-    def __init__(self, context, served):
+    def __init__(self, context, served, address=None):
         self.page, self.wrong = context.new_page(), []
         self.page.on("dialog", lambda dialog: (self.wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
         self.page.on("pageerror", lambda error: self.wrong.append(f"error {error}"))
         self.page.on("console", lambda line: self.wrong.append(f"console {line.text}") if line.type == "error" else None)
         self.page.on("request", lambda request: self.wrong.append(f"request {request.url}") if not request.url.startswith(served.url) else None)
         self.page.add_init_script("addEventListener('securitypolicyviolation', (e) => { (window.__broken ??= []).push(e.violatedDirective + ' ' + e.blockedURI); });")
-        self.page.goto(served.link())
-        self.page.wait_for_selector("#view .room")
+        self.page.goto(served.link() + (f"#/{address}" if address else ""))
+        self.page.wait_for_selector(".room[data-ready]")
 
     def go(self, place):
-        # From elsewhere, so that the same address is opened anew.
-        self.page.evaluate("(place) => { location.hash = '#/nowhere'; location.hash = place; }", f"#/{place}")
-        self.page.wait_for_selector(f"#view .room.{place.split('/')[0].split('?')[0]}")
-        self.page.wait_for_timeout(150)
+        self.page.evaluate("""(hash) => {
+            document.querySelector('.room').removeAttribute('data-ready');
+            if (location.hash === hash) dispatchEvent(new HashChangeEvent('hashchange')); else location.hash = hash;
+        }""", f"#/{place}")
+        self.page.wait_for_selector(f".room.{re.split('[/?]', place)[0]}[data-ready]")
+
+    def forgive(self, status):
+        """A refused request is told by the browser too."""
+        self.wrong = [one for one in self.wrong if f"status of {status}" not in one]
 
     def check(self):
         assert self.page.evaluate("window.__pwned") is None, "something ran"
@@ -132,22 +64,149 @@ class Watch:
         assert not self.wrong, self.wrong
 
 
+def readable(page, where):
+    problems = page.evaluate(LAYOUT)
+    assert not problems, f"{where}: {problems}"
+
+
+def accessible(page, where):
+    page.evaluate(f"{AXE}\n;0")
+    violations = page.evaluate(VIOLATIONS)
+    assert not violations, f"{where}: {violations}"
+
+
 def toast(page, text):
     expect(page.locator("#toasts")).to_contain_text(text)
 
 
+def undo(page):
+    page.locator("#toasts").get_by_role("button", name="Undo").last.click()
+
+
+def every_view(browser, served, theme, width):
+    """A view on one screen: nothing is cut off or overlaps, axe finds nothing, the console stays silent."""
+    phone = dict(has_touch=True, is_mobile=True, device_scale_factor=2) if width < 600 else {}
+    context = browser.new_context(viewport=dict(width=width, height=844 if phone else 900), color_scheme=theme, **phone)
+    watch = Watch(context, served)
+    problems = []
+    for view in VIEWS:
+        watch.go(view)
+        # The layout of the graph comes to rest, and the preview follows the current hit.
+        watch.page.wait_for_timeout(900 if view.startswith("graph") else 300)
+        name = re.sub(r"\W+", "-", view)
+        watch.page.screenshot(path=SHOTS / f"{theme}-{width}-{name}.png")
+        for check in [readable, accessible]:
+            try:
+                check(watch.page, f"{theme} {width} {view}")
+            except AssertionError as problem:
+                problems.append(str(problem))
+    watch.check()
+    context.close()
+    assert not problems, "\n".join(problems)
+
+
+def other_widths(browser, served):
+    """Between and beyond the usual screens the text stays readable."""
+    problems = []
+    for width in [600, 861, 1099, 1101, 2560]:
+        context = browser.new_context(viewport=dict(width=width, height=900))
+        watch = Watch(context, served)
+        for view in VIEWS:
+            watch.go(view)
+            watch.page.wait_for_timeout(200)
+            try:
+                readable(watch.page, f"{width} {view}")
+            except AssertionError as problem:
+                problems.append(str(problem))
+        watch.check()
+        context.close()
+    assert not problems, "\n".join(problems)
+
+
+def dialogs(watch, served):
+    """Dialogs are readable and accessible too, and go away with Esc."""
+    page = watch.page
+    watch.go("home")
+    page.evaluate("document.activeElement.blur()")
+    for key in ["?", "c", "Control+k"]:
+        page.keyboard.press(key)
+        expect(page.locator("dialog")).to_be_visible()
+        page.wait_for_timeout(200)
+        readable(page, key)
+        accessible(page, key)
+        page.keyboard.press("Escape")
+        expect(page.locator("dialog")).to_have_count(0)
+
+
+def home(watch, served):
+    page = watch.page
+    watch.go("home")
+    expect(page.locator(".sees")).to_contain_text("tokens")
+    expect(page.locator(".sees .legend")).to_contain_text("MEMORY.md")
+    page.get_by_text("Show the text").click()
+    expect(page.locator(".sees pre")).to_contain_text("The boat is red.")
+    expect(page.locator(".waits")).to_contain_text("3 changes wait")
+    expect(page.locator(".changed")).to_contain_text("The harbour office opens at eight")
+    expect(page.locator(".changed")).to_contain_text("You stored 11 memories")
+    expect(page.locator(".tokens svg")).to_be_visible()
+    expect(page.locator(".tokens")).to_contain_text("before messages, 12 searches")
+    expect(page.locator(".agents")).to_contain_text("Claude Code")
+    expect(page.locator(".agents")).to_contain_text("hooks ran")
+
+
+def focused(browser, served):
+    """The search box has the focus when Memory opens, from an address and from another view."""
+    context = browser.new_context(viewport=dict(width=1280, height=820))
+    watch = Watch(context, served, "memory")
+    expect(watch.page.locator("input[name=q]")).to_be_focused()
+    watch.go("home")
+    expect(watch.page.locator("h1")).to_be_focused()
+    watch.go("memory")
+    expect(watch.page.locator("input[name=q]")).to_be_focused()
+    watch.check()
+    context.close()
+
+
 def find(watch, served):
     page = watch.page
-    watch.go("search")
-    page.fill("input[type=search]", "staging database")
-    expect(page.locator(".hit").first).to_contain_text("heron")
-    expect(page.locator(".hit .lane").first).to_be_visible()
-    page.get_by_label("explain").check()
-    expect(page.locator(".hit .explain").first).to_be_visible()
-    page.fill("input[type=search]", "zzzz qqqq")
-    page.fill("input[type=search]", "")
-    page.select_option("select", "instruction")
-    expect(page.locator(".hit").first).to_contain_text("linter")
+    watch.go("memory")
+    page.keyboard.type("staging database")
+    expect(page.locator(".hit").first).to_contain_text("staging database")
+    expect(page.locator(".hit mark").first).to_be_visible()
+    expect(page.locator(".preview .content")).to_be_visible()
+    expect(page.locator(".preview .why")).to_contain_text("same words")
+    expect(page.locator(".hit mark", has_text="database").first).to_be_visible()
+    page.locator(".hit", has_text="Heron is the staging database").first.click()
+    expect(page.locator(".preview h2")).to_have_text("What it is")
+    expect(page.locator(".chip", has_text="Documents").locator(".chip-count")).not_to_be_empty()
+    page.select_option("select[aria-label=Type]", "instruction")
+    page.fill("input[name=q]", "")
+    expect(page.locator(".hit").first).to_contain_text("force-push")
+    page.select_option("select[aria-label=Age]", "7")
+    expect(page.locator(".hit").first).to_be_visible()
+
+
+def weaker(watch, served):
+    """Hits that match much less than the best one are folded."""
+    page = watch.page
+    watch.go("memory?q=staging%20database%20port%20heron%20Lübeck")
+    expect(page.locator(".weaker")).to_contain_text("weaker")
+    shown = page.locator(".hit:visible").count()
+    page.locator(".weaker").click()
+    assert page.locator(".hit:visible").count() > shown
+
+
+def store(watch, served):
+    page = watch.page
+    watch.go("memory")
+    page.get_by_role("button", name="New memory").click()
+    page.fill("dialog textarea", "The lighthouse keeper is called Jonas")
+    page.fill("dialog input[name=tags]", "harbour, people")
+    page.get_by_role("button", name="Save").click()
+    toast(page, "Stored as #")
+    expect(page.locator(".hit").first).to_contain_text("lighthouse keeper")
+    stored = served.tool("memory_search", query="lighthouse keeper", limit=1)["hits"][0]
+    assert stored["tags"] == ["harbour", "people"], stored
 
 
 def correct(watch, served):
@@ -156,52 +215,164 @@ def correct(watch, served):
     page.get_by_role("button", name="Edit").click()
     page.fill("textarea", "Petra prefers green tea in the morning")
     page.get_by_role("button", name="Save").click()
-    toast(page, "Corrected")
+    toast(page, "Saved")
     expect(page.locator(".content")).to_have_text("Petra prefers green tea in the morning")
     expect(page.locator(".version")).to_be_visible()
-    page.get_by_role("button", name="Reinforce").click()
+    page.get_by_role("button", name="Helpful", exact=True).click()
     toast(page, "It now ranks higher")
-    expect(page.locator(".score")).to_have_text("score 3")
-    page.get_by_role("button", name="Demote").click()
+    expect(page.locator(".score")).to_have_text("usefulness 3")
+    page.get_by_role("button", name="Not helpful").click()
     toast(page, "It now ranks lower")
     assert served.tool("memory_get", id=1)["score"] < 3
     watch.go("entry/4")
+    expect(page.locator(".banner")).to_contain_text("Replaced by #11")
     expect(page.locator(".chain")).to_contain_text("opens at eight")
+
+
+def delete(watch, served):
+    """Deleting asks with the focus on Cancel, and can be undone until the text is erased."""
+    page = watch.page
     watch.go("entry/3")
-    page.get_by_role("button", name="Delete").click()
-    page.get_by_role("button", name="Cancel").click()
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Delete")
+    expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("dialog")).to_have_count(0)
+    assert "linter" in served.tool("memory_get", id=3)["content"], "Enter must not delete"
     page.get_by_role("button", name="Delete").click()
     page.locator("dialog").get_by_role("button", name="Delete").click()
-    toast(page, "Deleted")
-    assert "linter" not in json.dumps(served.tool("memory_search", query="linter"))
+    toast(page, "Deleted memory #3")
+    page.wait_for_selector(".room.memory[data-ready]")
+    expect(page.locator(".hits")).not_to_contain_text("linter")
+    undo(page)
+    page.wait_for_selector(".room.entry[data-ready]")
+    assert "linter" in served.tool("memory_get", id=3)["content"]
+    page.get_by_role("button", name="Delete").click()
+    page.locator("dialog").get_by_role("button", name="Delete").click()
+    page.wait_for_selector(".room.memory[data-ready]")
+    # Whoever leaves the page has made up their mind.
+    page.reload()
+    page.wait_for_selector(".room[data-ready]")
+    assert "linter" not in json.dumps(served.tool("memory_search", query="linter")["hits"])
+
+
+def bulk(watch, served):
+    page = watch.page
+    watch.go("memory?q=Lübeck&in=entries")
+    for check in page.locator(".hit input[type=checkbox]").all()[:2]:
+        check.check()
+    expect(page.locator(".bulk")).to_contain_text("2 selected")
+    page.fill(".bulk input", "port")
+    page.locator(".bulk").get_by_role("button", name="Tag").click()
+    toast(page, "Tagged 2 memories")
+    assert len(served.tool("memory_search", tags=["port"])["hits"]) == 2
+    undo(page)
+    page.wait_for_timeout(500)
+    assert len(served.tool("memory_search", tags=["port"])["hits"]) == 0
 
 
 def approve(watch, served):
-    page = watch.page
-    watch.go("approvals")
+    """The left side is the file as it is now; an approval can be undone; two changes of a file go together."""
+    page, file = watch.page, served.home / "groups/main/MEMORY.md"
+    watch.go("approvals/1")
+    expect(page.locator("#rail .count")).to_have_text("3")
+    expect(page.locator(".diff")).to_contain_text("The boat is red.")
+    page.get_by_role("button", name="Approve", exact=True).click()
+    toast(page, "MEMORY.md was written")
+    assert "boat is blue" in file.read_text()
     expect(page.locator("#rail .count")).to_have_text("2")
-    expect(page.locator(".diff.beside")).to_contain_text("The boat is blue.")
-    expect(page.locator(".diff.beside")).to_contain_text("The boat is red.")
-    page.get_by_role("button", name="Approve").click()
-    toast(page, "was approved and written")
-    assert "blue" in (served.home / "groups/main/MEMORY.md").read_text()
-    page.get_by_role("button", name="Deny").click()
-    toast(page, "was denied")
+    # The second change was proposed before the first was approved.
+    watch.go("approvals/2")
+    expect(page.locator(".detail .banner")).to_contain_text("keeps both changes")
+    shown = page.locator(".detail > .diff").inner_text()
+    assert "Mikkel mended" in shown and "boat is red" not in shown, shown
+    page.get_by_text("What changed in the file since then").click()
+    expect(page.locator(".detail details").first).to_contain_text("The boat is blue.")
+    undo(page)
+    toast(page, "undone")
+    assert "boat is red" in file.read_text()
+    page.locator("#toasts .toast").evaluate_all("(all) => all.forEach((one) => one.remove())")
+
+
+def conflict(watch, served):
+    """Where both sides changed, three parts show it, and the result keeps both."""
+    page, file = watch.page, served.home / "groups/main/MEMORY.md"
+    file.write_text(file.read_text().replace("The mast is new.", "The mast is old."))
+    watch.go("approvals/2")
+    expect(page.locator(".detail .banner")).to_contain_text("keeps both changes")
+    expect(page.locator(".detail details")).to_have_count(2)
+    page.get_by_text("What changed in the file since then").click()
+    expect(page.locator(".detail details").first).to_contain_text("The mast is old.")
+    page.get_by_role("button", name="Approve", exact=True).click()
+    toast(page, "MEMORY.md was written")
+    assert "mast is old" in file.read_text() and "Mikkel mended" in file.read_text()
+
+
+def amend(watch, served):
+    page = watch.page
+    watch.go("approvals/3")
+    page.get_by_role("button", name="Edit", exact=True).click()
+    page.fill("textarea", "# User\n\n- Likes green tea.\n")
+    page.get_by_role("button", name="Approve with these changes").click()
+    toast(page, "USER.md was written")
+    assert (served.home / "groups/main/USER.md").read_text() == "# User\n\n- Likes green tea.\n"
+
+
+def deny(watch, served):
+    page = watch.page
+    served.propose("SOUL.md", "once", content="# Soul\n\n- Calm.\n")
+    watch.go("approvals")
+    expect(page.locator(".detail h2")).to_have_text("SOUL.md")
+    page.get_by_role("button", name="Deny", exact=True).click()
     expect(page.locator(".room")).to_contain_text("Nothing waits for you")
+    undo(page)
+    expect(page.locator(".detail h2")).to_have_text("SOUL.md")
+    page.get_by_role("button", name="Deny", exact=True).click()
+    page.reload()
+    page.wait_for_selector(".room.approvals[data-ready]")
+    expect(page.locator(".room")).to_contain_text("Nothing waits for you")
+    assert served.tool("proposal_show", number=4)["state"] == "denied"
+
+
+def phone_diff(browser, served):
+    """A diff on a phone uses the width of the screen."""
+    served.propose("SOUL.md", "a longer change", content="# Soul\n\n- Calm, patient and precise, whatever the question is about.\n")
+    context = browser.new_context(viewport=dict(width=390, height=844), has_touch=True, is_mobile=True)
+    watch = Watch(context, served, "approvals")
+    watch.page.locator(".proposal a").first.click()
+    expect(watch.page.locator(".diff")).to_be_visible()
+    widths = watch.page.evaluate("[...document.querySelectorAll('.diff td:not(.number)')].map((cell) => cell.getBoundingClientRect().width)")
+    assert widths and min(widths) > 280, widths
+    readable(watch.page, "approvals on a phone")
+    watch.page.get_by_role("button", name="Deny", exact=True).click()
+    watch.page.reload()
+    watch.check()
+    context.close()
 
 
 def graph(watch, served):
     page = watch.page
-    watch.go("graph")
-    expect(page.locator("canvas")).to_be_visible()
-    page.wait_for_timeout(800)
+    watch.go("graph?about=Osprey")
+    page.wait_for_timeout(700)
     painted = page.evaluate("""() => { const c = document.querySelector('canvas');
         return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v > 0); }""")
     assert painted, "nothing is drawn"
-    page.locator("button.step", has_text="Osprey").first.click()
     expect(page.locator("aside h2")).to_contain_text("Osprey")
-    page.locator("button.step", has_text="Petra Lindholm").first.click()
-    expect(page.locator("aside")).to_contain_text("captain")
+    expect(page.locator("aside .facts").first).to_contain_text("on time")
+    page.get_by_text("Earlier values").click()
+    expect(page.locator("aside details")).to_contain_text("late")
+    expect(page.locator(".kinds label").first).to_be_visible()
+    # A name is found whatever the case, and with letters left out.
+    page.get_by_role("combobox", name="Find a name").fill("ptra lind")
+    page.keyboard.press("Enter")
+    expect(page.locator("aside h2")).to_contain_text("Petra Lindholm")
+    expect(page.locator("aside .banner")).to_contain_text("Possibly the same as Petra")
+    page.get_by_role("button", name="Merge").click()
+    toast(page, "are one")
+    expect(page.locator("aside .banner")).to_have_count(0)
+    undo(page)
+    expect(page.locator("aside .banner")).to_contain_text("Possibly the same")
+    page.evaluate("document.activeElement.blur()")
     page.keyboard.press("Escape")
     expect(page.locator("aside h2")).to_have_text("Most connected")
 
@@ -209,95 +380,183 @@ def graph(watch, served):
 def files(watch, served):
     page = watch.page
     watch.go("files")
-    page.locator(".tree a", has_text="MEMORY.md").click()
-    expect(page.locator(".source")).to_contain_text("The mast is new.")
+    expect(page.locator(".tree details").first).to_contain_text("February 2026")
+    page.locator(".tree a", has_text="heron.md").click()
+    expect(page.locator(".markdown h2")).to_have_text("Heron")
+    expect(page.locator(".markdown table")).to_contain_text("replica")
+    expect(page.locator(".markdown a")).to_have_attribute("href", "#/files/memory/topics/osprey.md")
+    page.get_by_role("button", name="Source").click()
+    expect(page.locator(".source")).to_contain_text("## Restart")
+    page.get_by_role("button", name="Rendered").click()
+    watch.go("files/MEMORY.md")
+    page.get_by_text("History of proposed changes").click()
+    expect(page.locator(".history")).to_contain_text("Petra painted it")
     page.get_by_role("button", name="Edit").click()
     page.fill("textarea", "# Memory\n\n- The mast is old.\n")
     page.get_by_role("button", name="Save").click()
     toast(page, "Saved")
     file = served.home / "groups/main/MEMORY.md"
     assert file.read_text() == "# Memory\n\n- The mast is old.\n"
-    # What an editor wrote meanwhile is not overwritten.
+    # A text that an editor wrote meanwhile is not overwritten.
     page.get_by_role("button", name="Edit").click()
     file.write_text("# Memory\n\n- Somebody else.\n")
     page.fill("textarea", "lost")
     page.get_by_role("button", name="Save").click()
     toast(page, "has changed in the meantime")
     assert "Somebody else" in file.read_text()
+    watch.forgive(409)
 
 
 def sessions(watch, served):
     page = watch.page
     watch.go("sessions")
-    page.locator(".item a", has_text="talk-1").click()
-    expect(page.locator(".said-list")).to_contain_text("When does the harbour office open?")
+    newest = served.tool("session_list")["sessions"][0]
+    expect(page.locator(".item").first).to_contain_text(newest.get("title") or "Conversation of")
+    page.fill("input[type=search]", "ferry")
+    expect(page.locator(".item mark").first).to_have_text("ferry")
+    page.locator(".item a").first.click()
+    page.wait_for_selector(".messages")
+    expect(page.locator("h1")).to_have_text("When does the harbour office open?")
+    expect(page.locator(".messages .here")).to_be_visible()
+    expect(page.locator("aside.side")).to_contain_text("It stored no memory.")
 
 
 def tasks(watch, served):
     page = watch.page
     watch.go("tasks")
-    expect(page.locator(".room")).to_contain_text("waits for TASK-001")
-    page.locator("li", has_text="release notes").get_by_role("button", name="Start").first.click()
+    expect(page.locator(".waiting").first).to_contain_text("TASK-001")
+    page.get_by_label("New task").fill("Paint the lighthouse")
+    page.get_by_role("button", name="Add").click()
+    toast(page, "Added")
+    expect(page.locator("ul.tasks").first).to_contain_text("Paint the lighthouse")
+    page.locator("li.task", has_text="release notes").get_by_role("button", name="Start").click()
     expect(page.locator("section", has_text="In progress")).to_contain_text("release notes")
-    page.locator("li", has_text="release notes").get_by_role("button", name="Done").first.click()
-    toast(page, "is done")
+    page.locator("li.task", has_text="release notes").get_by_role("button", name="Done").click()
+    toast(page, "TASK-001: done")
 
 
 def timeline(watch, served):
+    page = watch.page
     watch.go("timeline")
-    expect(watch.page.locator(".events li").first).to_be_visible()
-    assert watch.page.locator(".events li").count() > 10
+    expect(page.locator(".events")).to_contain_text("You approved a change: USER.md")
+    page.select_option("select[aria-label=What]", "tasks")
+    expect(page.locator(".events > li").first).to_contain_text("task")
+    assert page.locator(".events .kind-memories").count() == 0
+    page.select_option("select[aria-label=What]", "memories")
+    page.locator(".events summary", has_text="You stored").first.click()
+    page.locator(".fold a", has_text="nightly export").click()
+    expect(page.locator(".content")).to_contain_text("nightly export")
 
 
 def health(watch, served):
     page = watch.page
     watch.go("health")
-    expect(page.locator(".chart svg")).to_have_count(3)
-    # Labels do not lie on each other.
-    boxes = page.evaluate("[...document.querySelectorAll('.chart:last-child text')].map((t) => { const b = t.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom]; })")
-    for place, one in enumerate(boxes):
-        for other in boxes[place + 1:]:
-            assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1], boxes
+    expect(page.locator(".chart")).to_have_count(3)
+    expect(page.locator(".tables")).to_contain_text("purge")
+    page.get_by_text(re.compile(r"All \d+ settings")).click()
+    expect(page.locator(".settings").last).to_contain_text("brief.max_chars")
+
+
+def groups(watch, served):
+    """The switch in the header changes the memory that every view shows."""
+    page = watch.page
+    watch.go("memory")
+    page.select_option(".groups select", "garden")
+    expect(page.locator(".hits")).to_contain_text("roses")
+    expect(page.locator(".hits")).not_to_contain_text("heron")
+    page.select_option(".groups select", "main")
+    expect(page.locator(".hits")).to_contain_text("heron")
+
+
+def empty_group(watch, served):
+    """A new memory leads to the first memory and the first agent, and no view fails without data."""
+    page = watch.page
+    page.evaluate("localStorage.setItem('group', 'empty')")
+    served.tool("health", group="empty")
+    page.reload()
+    page.wait_for_selector(".room[data-ready]")
+    watch.go("home")
+    expect(page.locator("h1")).to_have_text("Welcome to Nacre")
+    for view in ["home", "memory", "approvals", "sessions", "graph", "timeline", "files", "tasks", "health"]:
+        watch.go(view)
+        readable(page, f"empty {view}")
+        accessible(page, f"empty {view}")
+        assert page.locator(".empty.error").count() == 0, view
+    page.evaluate("localStorage.setItem('group', 'main')")
+    page.reload()
+    page.wait_for_selector(".room[data-ready]")
+
+
+def failing(watch, served):
+    """A view that can't load says so, and tries again on request."""
+    page = watch.page
+    page.route("**/v1/tools/task_list", lambda route: route.abort())
+    watch.go("tasks")
+    expect(page.locator(".empty.error")).to_contain_text("Nacre does not answer")
+    accessible(page, "error")
+    page.unroute("**/v1/tools/task_list")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".tasks li").first).to_be_visible()
+    watch.wrong = [one for one in watch.wrong if "ERR_FAILED" not in one]
+
+
+def signed_out(browser, served):
+    """Whoever has no link learns how to get one, and sees nothing else."""
+    context = browser.new_context(viewport=dict(width=390, height=844))
+    page = context.new_page()
+    for address, text in [(served.url, "This page needs a link"), (served.url + "/login?code=used", "used already or is too old")]:
+        page.goto(address)
+        expect(page.locator("h1")).to_contain_text(text)
+        expect(page.locator("body")).to_contain_text("nacre ui")
+        assert page.locator("nav, input").count() == 0
+        readable(page, address)
+        accessible(page, address)
+    context.close()
 
 
 def live(watch, served):
-    """What an agent writes elsewhere shows without a reload."""
-    page = watch.page
-    watch.go("search")
-    page.locator("h1, .said").first.click()
-    page.evaluate("document.activeElement.blur()")
+    """A memory that an agent stores elsewhere shows without a reload."""
+    watch.go("memory")
     served.tool("memory_store", token=served.agent, content="The ferry leaves at dawn")
-    expect(page.locator(".hits")).to_contain_text("The ferry leaves at dawn", timeout=10000)
+    expect(watch.page.locator(".hits")).to_contain_text("The ferry leaves at dawn", timeout=10000)
 
 
 def keyboard(watch, served):
-    """Once through without a mouse: search, open, correct, approve, walk the graph, go home."""
+    """Once through without a mouse: palette, search, preview, edit, select, approve, graph, and back."""
     page, press = watch.page, watch.page.keyboard.press
-    served.tool("memory_write", token=served.agent, path="USER.md", content="# User\n\n- Likes green tea.\n", reason="again")
+    served.propose("USER.md", "again", content="# User\n\n- Likes black tea.\n")
     watch.go("health")
-    page.evaluate("document.activeElement.blur()")
-    press("g"); press("m")
-    page.wait_for_selector(".room.search")
-    press("Escape"); press("/")
+    press("Control+k")
+    page.keyboard.type("memory")
+    expect(page.locator("dialog [role=option]").first).to_contain_text("Memory")
+    press("Enter")
+    page.wait_for_selector(".room.memory[data-ready]")
     page.keyboard.type("tea morning")
     expect(page.locator(".hit").first).to_contain_text("green tea")
-    press("ArrowDown"); press("Enter")
-    page.wait_for_selector(".room.entry")
-    expect(page.locator(".content")).to_contain_text("green tea")
+    press("ArrowDown"); press("ArrowDown"); press("k")
+    expect(page.locator(".preview .content")).to_contain_text("green tea")
+    press("x")
+    expect(page.locator(".bulk")).to_contain_text("1 selected")
+    press("x")
     before = served.tool("memory_get", id=1)["score"]
     press("r")
-    expect(page.locator(".score")).to_have_text(f"score {before + 3}")
+    toast(page, "It now ranks higher")
+    assert served.tool("memory_get", id=1)["score"] == before + 3
+    expect(page.locator(".preview .score")).to_have_text(f"usefulness {before + 3}")
     press("e")
-    press("Control+A"); page.keyboard.type("Petra prefers black tea"); press("Tab"); press("Tab"); press("Tab"); press("Tab"); press("Tab"); press("Enter")
-    expect(page.locator(".content")).to_have_text("Petra prefers black tea")
-    page.evaluate("document.activeElement.blur()")
+    press("Control+A"); page.keyboard.type("Petra prefers black tea"); press("Control+Enter")
+    toast(page, "Saved")
+    expect(page.locator(".preview .content")).to_have_text("Petra prefers black tea")
+    press("Enter")
+    page.wait_for_selector(".room.entry[data-ready]")
     press("g"); press("a")
-    page.wait_for_selector(".room.approvals .diff")
+    page.wait_for_selector(".room.approvals[data-ready] .diff")
     press("a")
-    toast(page, "was approved and written")
+    toast(page, "USER.md was written")
+    assert "black tea" in (served.home / "groups/main/USER.md").read_text()
     press("g"); press("g")
-    page.wait_for_selector(".room.graph aside")
-    for _ in range(40):
+    page.wait_for_selector(".room.graph[data-ready] aside")
+    for _ in range(60):
         press("Tab")
         if page.evaluate("document.activeElement.matches('button.step')"):
             break
@@ -305,15 +564,10 @@ def keyboard(watch, served):
     press("Enter")
     expect(page.locator("aside h2")).to_contain_text(name)
     assert page.evaluate("document.activeElement.matches('button.step')"), "one can walk on"
-    press("Escape")
-    for key, room in [("t", "timeline"), ("f", "files"), ("s", "sessions"), ("k", "tasks"), ("h", "health")]:
-        page.evaluate("document.activeElement.blur()")
+    for key, room in [("h", "home"), ("t", "timeline"), ("f", "files"), ("s", "sessions"), ("k", "tasks"), ("e", "health")]:
         press("g"); press(key)
-        page.wait_for_selector(f".room.{room}")
-    press("?")
-    expect(page.locator("dialog")).to_be_visible()
-    press("Escape")
-    expect(page.locator("dialog")).to_have_count(0)
+        page.wait_for_selector(f".room.{room}[data-ready]")
+        expect(page.locator("h1")).to_be_focused()
     # What has the focus can be seen.
     press("Tab")
     outline = page.evaluate("(() => { const s = getComputedStyle(document.activeElement); return s.outlineStyle + s.boxShadow; })()")
@@ -323,69 +577,88 @@ def keyboard(watch, served):
 def hostile(watch, served):
     page = watch.page
     served.poison()
-    for place in ["search", "search?q=pwned&why=1", "entry/7", "approvals", "graph", "graph?about=Eve", "timeline", "files", "files/CONTEXT.md",
+    eve = "Eve%20%3Cimg%20src=x%20onerror=window.__pwned=7%3E"
+    for place in ["home", "memory", "memory?q=pwned", "entry/14", "approvals", f"graph?about={eve}", "graph", "timeline", "files", "files/CONTEXT.md",
                   "files/%3Cimg%20src=x%20onerror=window.__pwned=12%3E.md", "sessions", "sessions/%3Cscript%3Ex%3C%2Fscript%3E", "tasks", "health",
-                  "search?q=%3Cscript%3Ewindow.__pwned=13%3C/script%3E", "search?tag=%3Cscript%3E"]:
+                  "memory?q=%3Cscript%3Ewindow.__pwned=13%3C/script%3E", "memory?tag=%3Cscript%3E"]:
         watch.go(place)
-        page.wait_for_timeout(200)
-        assert page.locator("#view script, #view img[src=x], #view iframe, #view a[href^='javascript']").count() == 0, place
+        page.wait_for_timeout(300)
+        page.evaluate("document.querySelectorAll('#view details').forEach((node) => { node.open = true; })")
+        page.wait_for_timeout(100)
+        assert page.locator("#view script, #view img, #view iframe, #view a[href^='javascript']").count() == 0, place
         wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"{place} is {wide} pixels too wide"
-        watch.check() if "onerror" not in place else None
-    watch.wrong = [one for one in watch.wrong if "status of 40" not in one]
-
-
-ACTS = [find, correct, approve, graph, files, sessions, tasks, timeline, health, live, keyboard, hostile]
-VIEWS = ["search", "search?q=harbour&why=1", "entry/4", "approvals", "graph", "timeline", "files/MEMORY.md", "sessions/talk-1", "tasks", "health"]
-
-
-def shots(browser, served):
-    """Pictures of every view, light, dark and on a phone, and that nothing is wider than the screen."""
-    for name, options in [
-        ("light", dict(viewport=dict(width=1280, height=820))),
-        ("dark", dict(viewport=dict(width=1280, height=820), color_scheme="dark")),
-        ("phone", dict(viewport=dict(width=390, height=780), device_scale_factor=2, has_touch=True, is_mobile=True)),
-    ]:
-        context = browser.new_context(**options)
-        watch = Watch(context, served)
-        for view in VIEWS:
-            watch.go(view)
-            watch.page.wait_for_timeout(900 if view == "graph" else 250)
-            watch.page.screenshot(path=SHOTS / f"{name}-{view.split('?')[0].split('/')[0]}{'-why' if 'why' in view else ''}.png")
-            wide = watch.page.evaluate("document.documentElement.scrollWidth - innerWidth")
-            assert wide <= 0, f"{name} {view} is {wide} pixels too wide"
-            contrast(watch.page, f"{name} {view}")
+        watch.forgive(40)
         watch.check()
-        context.close()
+    watch.go("memory")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("pwned")
+    page.wait_for_timeout(500)
+    assert page.locator("dialog script, dialog img").count() == 0
+    page.keyboard.press("Escape")
 
 
-def contrast(page, where):
-    """Text stands out from what is behind it: 4.5 to 1, or 3 to 1 where it is large (WCAG AA)."""
-    faint = page.evaluate("""() => {
-      const canvas = Object.assign(document.createElement('canvas'), { width: 1, height: 1 });
-      const ink = canvas.getContext('2d', { willReadFrequently: true });
-      const rgba = (css) => { ink.clearRect(0, 0, 1, 1); ink.fillStyle = css; ink.fillRect(0, 0, 1, 1); return [...ink.getImageData(0, 0, 1, 1).data]; };
-      const light = ([r, g, b]) => { const f = (v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b); };
-      const faint = [];
-      const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-      while (walk.nextNode()) {
-        const node = walk.currentNode.parentElement;
-        if (!walk.currentNode.data.trim() || !node.checkVisibility({ checkOpacity: true }) || node.closest('svg, noscript, [disabled], .skip, option')) continue;
-        const style = getComputedStyle(node);
-        const layers = [];
-        for (let up = node; up; up = up.parentElement) layers.push(rgba(getComputedStyle(up).backgroundColor));
-        let back = [255, 255, 255];
-        for (const [r, g, b, a] of layers.reverse()) back = [r, g, b].map((v, n) => v * a / 255 + back[n] * (1 - a / 255));
-        const own = rgba(style.color);
-        const fore = own.slice(0, 3).map((v, n) => v * own[3] / 255 + back[n] * (1 - own[3] / 255));
-        const [a, b] = [light(fore), light(back)].sort((x, y) => y - x);
-        const ratio = (a + 0.05) / (b + 0.05);
-        const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.6 && style.fontWeight >= 700);
-        if (ratio < (large ? 3 : 4.5)) faint.push(`${node.tagName}.${node.className}: ${ratio.toFixed(2)} "${walk.currentNode.data.trim().slice(0, 30)}"`);
-      }
-      return [...new Set(faint)].slice(0, 8);
-    }""")
-    assert not faint, f"{where}: {faint}"
+def contradictions(browser, served):
+    """Statements that contradict each other stand side by side, and one key settles them. The answers are those of the tool."""
+    side = lambda id, kind, text, at: dict(id=id, kind=kind, text=text, at=at, source="person")
+    open_ones = [dict(number=7, found_at="2026-02-18T10:00:00Z", first=side("fact-1", "fact", "heron: port = 5432", "2026-01-02T10:00:00Z"),
+                      second=side("id:10", "entry", "The staging database was moved to port 5433, not 5432", "2026-02-18T10:00:00Z"))]
+    asked = []
+
+    def answer(route):
+        arguments = json.loads(route.request.post_data)
+        if arguments:
+            asked.append(arguments)
+            open_ones.clear()
+        route.fulfill(json=dict(conflicts=open_ones, open=len(open_ones), note="fact-1 has ended."))
+
+    context = browser.new_context(viewport=dict(width=1280, height=820))
+    context.route("**/v1/tools", lambda route: route.fulfill(json=dict(tools=[dict(name="memory_conflicts")])))
+    context.route("**/v1/tools/memory_conflicts", answer)
+    watch = Watch(context, served, "approvals/conflict-7")
+    page = watch.page
+    expect(page.locator(".sides .card")).to_have_count(2)
+    expect(page.locator(".sides .card").last).to_contain_text("Newer")
+    readable(page, "conflict")
+    accessible(page, "conflict")
+    page.screenshot(path=SHOTS / "light-1280-conflict.png")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("2")
+    toast(page, "fact-1 has ended")
+    assert asked == [dict(number=7, keep="second")], asked
+    expect(page.locator(".sides")).to_have_count(0)
+    undo(page)
+    page.wait_for_timeout(300)
+    assert asked[-1] == dict(number=7, undo=True), asked
+    watch.check()
+    context.close()
+
+
+def large_graph(browser, served):
+    """A large graph starts around one entity; as a whole it is a few clusters with names, and each leads to its part."""
+    entity = lambda number: dict(name=f"Entity {number}", category=["person", "host"][number % 2], aliases=[], facts=0, relations=2)
+    relation = lambda number: dict(id=f"relation-{number}", subject=f"Entity {number}", predicate="knows", object=f"Entity {number // 7}", since="2026-01-01T00:00:00Z")
+    picture = dict(entities=[entity(number) for number in range(1000)], facts=[], relations=[relation(number) for number in range(1, 1000)])
+    context = browser.new_context(viewport=dict(width=1280, height=820))
+    context.route("**/v1/tools/graph_picture", lambda route: route.fulfill(json=picture))
+    watch = Watch(context, served, "graph")
+    page = watch.page
+    expect(page.locator("canvas")).to_have_attribute("aria-label", re.compile("^9 entities and 8 relations around Entity"))
+    page.get_by_role("button", name="Whole graph").click()
+    expect(page.locator("canvas")).to_have_attribute("aria-label", re.compile("^30 clusters of 1,000 entities"))
+    page.wait_for_timeout(1500)
+    page.screenshot(path=SHOTS / "light-1280-clusters.png")
+    page.locator("canvas").click(position=dict(x=5, y=5))
+    expect(page.locator("aside h2")).to_have_text("Most connected")
+    page.locator("button.step").nth(3).click()
+    expect(page.locator("canvas")).to_have_attribute("aria-label", re.compile("around Entity"))
+    watch.check()
+    context.close()
+
+
+ACTS = [home, dialogs, find, weaker, store, correct, delete, bulk, approve, conflict, amend, deny, graph, files, sessions, tasks, timeline, health,
+        groups, empty_group, failing, live, keyboard, hostile]
+ALONE = [focused, large_graph, contradictions, phone_diff, signed_out]
 
 
 def attempt(name, act):
@@ -393,16 +666,21 @@ def attempt(name, act):
         act()
         print(f"ok {name}", flush=True)
     except Exception as problem:  # noqa: BLE001 - each test is told, whatever goes wrong
-        print(f"FAILED {name}: {str(problem)[:900]}\n{''.join(traceback.format_tb(problem.__traceback__)[-2:])}", flush=True)
+        print(f"FAILED {name}: {str(problem)[:3000]}\n{''.join(traceback.format_tb(problem.__traceback__)[-2:])}", flush=True)
 
 
 def main():
-    served = Served()
+    served = Served(NACRE)
+    wanted = sys.argv[4:]
     try:
         served.fill()
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-            attempt("light, dark and phone", lambda: shots(browser, served))
+            if not wanted:
+                for theme in ["light", "dark"]:
+                    for width in [1440, 390]:
+                        attempt(f"every view, {theme}, {width} px", lambda: every_view(browser, served, theme, width))
+                attempt("other widths", lambda: other_widths(browser, served))
             context = browser.new_context(viewport=dict(width=1280, height=820))
             context.set_default_timeout(8000)
             watch = Watch(context, served)
@@ -414,14 +692,16 @@ def main():
                     except Exception:
                         watch.page.screenshot(path=SHOTS / f"failed-{act.__name__}.png")
                         raise
-                    finally:
-                        # A refused save is told by the browser too.
-                        watch.wrong = [one for one in watch.wrong if "status of 409" not in one]
                     watch.check()
                 return tried
 
             for act in ACTS:
-                attempt(act.__name__, whole(act))
+                if not wanted or act.__name__ in wanted:
+                    attempt(act.__name__, whole(act))
+                    watch.wrong.clear()
+            for act in ALONE:
+                if not wanted or act.__name__ in wanted:
+                    attempt(act.__name__, lambda: act(browser, served))
             browser.close()
     finally:
         served.end()

@@ -5,21 +5,29 @@ import { h } from "./dom.js";
 /** Longer texts are not compared line by line. */
 const MAX_LINES = 20_000;
 
-/** Renders a diff as a table; `form` is "beside" or "inline". Three unchanged lines are shown around each change. */
-export function diffLines(before, after, form = "beside") {
-  const [left, right] = [lines(before), lines(after)];
-  const rows = pair(changes(left, right));
-  const shown = around(rows, 3);
-  const body = shown.map((row) => form === "inline" ? inline(row) : beside(row));
-  const columns = [h("col", { class: "place" }), h("col")];
-  return h("table", { class: `diff ${form}` },
-    h("colgroup", {}, columns, form === "beside" && [h("col", { class: "place" }), h("col")]),
-    form === "beside" && h("thead", {}, h("tr", {}, h("th", { colspan: "2" }, "now"), h("th", { colspan: "2" }, "proposed"))),
+/** A narrow screen has no room for two columns. */
+const NARROW = matchMedia("(max-width: 1100px)");
+
+/** Renders a diff as a table. `form` is "beside" or "inline", by default as the screen allows. `labels` name the two sides. Three
+ * unchanged lines are shown around each change. `wholeFile` marks a missing line break at the end. */
+export function diffLines(before, after, { form = NARROW.matches ? "inline" : "beside", labels = ["before", "after"], wholeFile = true } = {}) {
+  const rows = pair(changes(lines(before, wholeFile), lines(after, wholeFile)));
+  const body = around(rows, 3).map((row) => form === "inline" ? inline(row) : beside(row));
+  const columns = () => [h("col", { class: "place" }), h("col")];
+  return h("table", { class: `diff ${form}`, "aria-label": `Changes from ${labels[0]} to ${labels[1]}` },
+    h("colgroup", {}, columns(), form === "beside" && columns()),
+    form === "beside" && h("thead", {}, h("tr", {}, labels.map((label) => h("th", { colspan: "2", scope: "col" }, label)))),
     h("tbody", {}, body));
 }
 
+/** How many lines a change adds and removes. */
+export function countChanges(before, after) {
+  const all = changes(lines(before), lines(after));
+  return { added: all.filter(([op]) => op === "+").length, removed: all.filter(([op]) => op === "-").length };
+}
+
 /** Splits a text into lines. Line endings other than a line feed are made visible. */
-function lines(text) {
+function lines(text, wholeFile = true) {
   if (!text) return [];
   const parts = text.split("\n");
   const ended = parts.at(-1) === "";
@@ -27,7 +35,7 @@ function lines(text) {
   return parts.map((line, place) => {
     const last = place === parts.length - 1;
     const end = line.endsWith("\r") ? "␍" : "";
-    return visible(line.replace(/\r$/, "")) + end + (last && !ended ? "⏎̸" : "");
+    return visible(line.replace(/\r$/, "")) + end + (last && !ended && wholeFile ? "⏎̸" : "");
   });
 }
 
@@ -86,19 +94,47 @@ function walk(trace, a, b, depth) {
   return found.reverse();
 }
 
-/** Pairs each removed line with the added line that replaces it. */
+/** Puts each removed line beside the added line that replaces it. */
 function pair(all) {
   const rows = [];
   let [n, m] = [0, 0];
   for (let i = 0; i < all.length;) {
-    if (all[i][0] === "=") { rows.push({ same: true, left: [++n, all[i][1]], right: [++m, all[i][1]] }); i += 1; continue; }
+    if (all[i][0] === "=") { rows.push({ same: true, left: [n += 1, all[i][1]], right: [m += 1, all[i][1]] }); i += 1; continue; }
     const [gone, come] = [[], []];
     while (i < all.length && all[i][0] !== "=") { (all[i][0] === "-" ? gone : come).push(all[i][1]); i += 1; }
-    for (let j = 0; j < Math.max(gone.length, come.length); j += 1) {
-      rows.push({ left: j < gone.length ? [++n, gone[j]] : null, right: j < come.length ? [++m, come[j]] : null });
+    for (const [left, right] of align(gone, come)) {
+      rows.push({ left: left === null ? null : [n += 1, left], right: right === null ? null : [m += 1, right] });
     }
   }
   return rows;
+}
+
+/** Larger blocks are paired by position, because comparing each line with each takes too long. */
+const MAX_ALIGNED = 40;
+
+/** Pairs lines by their common words, in order. */
+function align(gone, come) {
+  if (gone.length > MAX_ALIGNED || come.length > MAX_ALIGNED) {
+    return Array.from({ length: Math.max(gone.length, come.length) }, (_, at) => [gone[at] ?? null, come[at] ?? null]);
+  }
+  const bags = (lines) => lines.map((line) => new Set(line.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []));
+  const [left, right] = [bags(gone), bags(come)];
+  const alike = (a, b) => { const common = [...a].filter((word) => b.has(word)).length; return common / Math.max(1, a.size, b.size); };
+  // best[i][j]: how alike the pairs of the first i and j lines are at most.
+  const best = Array.from({ length: gone.length + 1 }, () => new Float64Array(come.length + 1));
+  for (let i = 1; i <= gone.length; i += 1) {
+    for (let j = 1; j <= come.length; j += 1) {
+      best[i][j] = Math.max(best[i - 1][j], best[i][j - 1], best[i - 1][j - 1] + alike(left[i - 1], right[j - 1]));
+    }
+  }
+  const pairs = [];
+  let [i, j] = [gone.length, come.length];
+  while (i > 0 || j > 0) {
+    if (i > 0 && j > 0 && best[i][j] > Math.max(best[i - 1][j], best[i][j - 1])) pairs.push([gone[i -= 1], come[j -= 1]]);
+    else if (j > 0 && (i === 0 || best[i][j] === best[i][j - 1])) pairs.push([null, come[j -= 1]]);
+    else pairs.push([gone[i -= 1], null]);
+  }
+  return pairs.reverse();
 }
 
 function around(rows, context) {
@@ -119,25 +155,24 @@ function around(rows, context) {
 function beside(row) {
   if (row.left_out) return gap(row, 4);
   const [was, is] = words(row);
-  return h("tr", { class: row.same ? "same" : "changed" },
-    cell("number", row.left?.[0]), h("td", { class: row.same ? "" : row.left ? "gone" : "none" }, was),
-    cell("number", row.right?.[0]), h("td", { class: row.same ? "" : row.right ? "come" : "none" }, is));
+  const side = (cell, text, kind) => [number(cell?.[0] ?? "", cell ? "" : "none"), h("td", { class: row.same ? "" : cell ? kind : "none" }, text)];
+  return h("tr", {}, side(row.left, was, "gone"), side(row.right, is, "come"));
 }
 
 function inline(row) {
   if (row.left_out) return gap(row, 2);
   const [was, is] = words(row);
-  if (row.same) return h("tr", { class: "same" }, cell("number", row.right[0]), h("td", {}, is));
-  return [row.left && h("tr", {}, cell("number", "−"), h("td", { class: "gone" }, was)),
-    row.right && h("tr", {}, cell("number", "+"), h("td", { class: "come" }, is))];
+  if (row.same) return h("tr", {}, number(row.right[0]), h("td", {}, is));
+  return [row.left && h("tr", {}, number("−", "gone", "removed"), h("td", { class: "gone" }, was)),
+    row.right && h("tr", {}, number("+", "come", "added"), h("td", { class: "come" }, is))];
 }
 
 function gap({ left_out }, columns) {
   return h("tr", { class: "gap" }, h("td", { colspan: String(columns) }, `${left_out} unchanged ${left_out === 1 ? "line" : "lines"}`));
 }
 
-function cell(kind, text) {
-  return h("td", { class: kind, "aria-hidden": "true" }, text ?? "");
+function number(text, kind = "", said) {
+  return h("td", { class: `number ${kind}`, "aria-label": said }, text);
 }
 
 function words(row) {

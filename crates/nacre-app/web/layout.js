@@ -5,13 +5,15 @@ const trusted = self.trustedTypes?.createPolicy("nacre", { createScriptURL: vend
 importScripts(...["dispatch", "timer", "quadtree", "force"].map((name) => trusted ? trusted.createScriptURL(name) : vendor(name)));
 
 self.onmessage = ({ data: { count, size, links } }) => {
+  // A small graph has room for words at its relations.
+  const small = count <= 150;
   const nodes = Array.from({ length: count }, (_, index) => ({ index }));
   const simulation = d3.forceSimulation(nodes)
-    .force("charge", d3.forceManyBody().strength(-60).distanceMax(count > 1000 ? 260 : 600).theta(0.95))
-    .force("link", d3.forceLink(links.map(([source, target]) => ({ source, target }))).distance(46).strength(0.5))
-    .force("apart", d3.forceCollide((_, index) => size[index] + 3))
-    .force("x", d3.forceX().strength(0.035))
-    .force("y", d3.forceY().strength(0.035))
+    .force("charge", d3.forceManyBody().strength(small ? -260 : -60).distanceMax(count > 1000 ? 260 : 600).theta(0.95))
+    .force("link", d3.forceLink(links.map(([source, target]) => ({ source, target }))).distance(small ? 110 : 46).strength(0.5))
+    .force("apart", d3.forceCollide((_, index) => size[index] + (small ? 18 : 3)))
+    .force("x", d3.forceX().strength(small ? 0.07 : 0.035))
+    .force("y", d3.forceY().strength(small ? 0.1 : 0.035))
     .alphaDecay(count > 2000 ? 0.04 : 0.0228)
     .stop();
   const tell = () => {

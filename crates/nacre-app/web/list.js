@@ -1,40 +1,44 @@
-// A list with keyboard navigation: j and k move, Enter opens.
+// A list with keyboard navigation: j, k and the arrows move, Enter opens.
 
 import { show } from "./dom.js";
 
 export class List {
-  constructor(node) {
+  /** `moved(item)` is called when the current item changes. */
+  constructor(node, moved = () => {}) {
     this.node = node;
-    this.place = -1;
-    node.setAttribute("role", "list");
+    this.moved = moved;
+    this.current = null;
   }
 
-  set(items) {
-    show(this.node, items);
-    for (const item of this.items) item.setAttribute("role", "listitem");
-    this.place = -1;
+  set(...children) {
+    show(this.node, children);
+    this.current = null;
   }
 
   get items() {
-    return [...this.node.querySelectorAll(":scope > .item")];
+    return [...this.node.querySelectorAll(".item")].filter((item) => !item.closest("[hidden]"));
   }
 
-  get current() {
-    return this.items[this.place] ?? null;
+  /** Makes an item the current one. */
+  choose(item, { focus = true } = {}) {
+    this.current?.removeAttribute("data-current");
+    this.current = item ?? null;
+    if (!item) return;
+    item.setAttribute("data-current", "");
+    if (focus) (item.querySelector("a, button") ?? item).focus({ preventScroll: true });
+    item.scrollIntoView({ block: "nearest" });
+    this.moved(item);
   }
 
   move(step) {
     const items = this.items;
-    if (!items.length) return;
-    this.current?.removeAttribute("data-current");
-    this.place = Math.max(0, Math.min(items.length - 1, this.place + step));
-    const item = this.current;
-    item.setAttribute("data-current", "");
-    (item.querySelector("a") ?? item).focus({ preventScroll: true });
-    item.scrollIntoView({ block: "nearest" });
+    const place = Math.max(0, Math.min(items.length - 1, items.indexOf(this.current) + step));
+    if (items[place]) this.choose(items[place]);
   }
 
   get keys() {
-    return { j: () => this.move(1), k: () => this.move(-1), ArrowDown: () => this.move(1), ArrowUp: () => this.move(-1) };
+    const down = () => this.move(1);
+    const up = () => this.move(-1);
+    return { j: down, k: up, ArrowDown: down, ArrowUp: up };
   }
 }

@@ -374,6 +374,12 @@ impl Client {
         files.any(|(file, _)| std::fs::read_to_string(file).is_ok_and(|text| text.contains(&name)))
     }
 
+    /// Tells whether its settings hold something of ours.
+    pub fn is_connected(&self, machine: &Machine, program: &Program) -> bool {
+        let mut files = self.files(machine).into_iter();
+        files.any(|(file, parts)| Change::undo(file, parts, program).is_ok_and(|change| !change.is_none()))
+    }
+
     /// Tells whether it is on this machine.
     pub fn is_here(&self, machine: &Machine) -> bool {
         let filled = |folder: &Path| folder.read_dir().is_ok_and(|mut found| found.next().is_some());

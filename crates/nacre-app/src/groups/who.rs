@@ -8,6 +8,8 @@ use crate::context::zone;
 /// The source that decides the group and the session of a request.
 const GROUP: &str = "nacre-group";
 const SESSION: &str = "nacre-session";
+/// The session of the dashboard.
+pub const PAGE_SESSION: &str = "page";
 
 /// A caller, and the group it works with.
 #[derive(Clone)]
@@ -87,5 +89,5 @@ impl Principal {
 }
 
 fn page_session() -> SessionId {
-    "page".parse().expect("an id")
+    PAGE_SESSION.parse().expect("an id")
 }

@@ -11,6 +11,7 @@ mod hosts;
 mod login;
 mod metrics;
 mod openapi;
+mod overview;
 mod page;
 mod reply;
 mod rest;
@@ -85,6 +86,7 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
             logins: login::Logins::new(),
             events: telemetry::Stream::begin(&context.home),
             metrics: metrics::Metrics::default(),
+            settings: overview::settings(context)?,
             stop: CancellationToken::new(),
             #[cfg(debug_assertions)]
             fixtures: args.fixtures,
@@ -117,6 +119,7 @@ fn router(state: Arc<State>) -> Router {
         .route("/v1/events", get(events::follow))
         .route("/v1/login", post(page::link))
         .route("/v1/recalls", get(recalls))
+        .route("/v1/overview", get(overview::show))
         .route("/metrics", get(metrics))
         .merge(mcp(&state));
     if is_enabled("memory-tool") {

@@ -1,5 +1,6 @@
 //! The dashboard: files that are compiled in, and sign-in by a link.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::extract::{Extension, Path, Query, State as Extract};
@@ -28,19 +29,37 @@ pub const FILES: &[(&str, &[u8])] = files![
     "app.css",
     "app.js",
     "api.js",
+    "address.js",
     "dom.js",
-    "diff.js",
+    "format.js",
+    "feedback.js",
+    "router.js",
+    "views.js",
+    "shell.js",
+    "palette.js",
+    "picker.js",
     "list.js",
+    "hits.js",
+    "entry-form.js",
+    "entry-card.js",
+    "conflicts.js",
+    "sentences.js",
+    "diff.js",
+    "markdown.js",
+    "chart.js",
+    "graph-model.js",
+    "graph-canvas.js",
     "layout.js",
-    "views/approvals.js",
+    "views/home.js",
+    "views/memory.js",
     "views/entry.js",
-    "views/files.js",
-    "views/graph.js",
-    "views/health.js",
-    "views/search.js",
+    "views/approvals.js",
     "views/sessions.js",
-    "views/tasks.js",
+    "views/graph.js",
     "views/timeline.js",
+    "views/files.js",
+    "views/tasks.js",
+    "views/health.js",
     "vendor/d3-dispatch.min.js",
     "vendor/d3-force.min.js",
     "vendor/d3-quadtree.min.js",
@@ -60,7 +79,8 @@ fn give(path: &str, headers: &HeaderMap) -> Response {
     let Some((name, bytes)) = FILES.iter().find(|(name, _)| *name == path) else {
         return refuse(StatusCode::NOT_FOUND, "no_such_path", "the dashboard has no such file", None);
     };
-    let tag = format!("\"{}\"", &blake3::hash(bytes).to_hex()[..16]);
+    let bytes = current(name, bytes);
+    let tag = format!("\"{}\"", &blake3::hash(&bytes).to_hex()[..16]);
     let known = headers.get(IF_NONE_MATCH).is_some_and(|given| given.as_bytes() == tag.as_bytes());
     let kind = match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
         "html" => "text/html; charset=utf-8",
@@ -76,6 +96,17 @@ fn give(path: &str, headers: &HeaderMap) -> Response {
     set.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     set.insert(ETAG, HeaderValue::from_str(&tag).expect("hexadecimal"));
     answer
+}
+
+/// Returns a file of the dashboard. A debug build reads it from the sources, so that a change shows without a compile.
+fn current(name: &str, compiled: &'static [u8]) -> Cow<'static, [u8]> {
+    if cfg!(debug_assertions)
+        && let Ok(bytes) =
+            std::fs::read(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("web").join(name))
+    {
+        return bytes.into();
+    }
+    compiled.into()
 }
 
 /// Creates a sign-in link for a user.
@@ -103,8 +134,10 @@ pub struct Code {
 /// Accepts a sign-in link and shows the dashboard.
 pub async fn enter(Extract(state): Extract<Arc<State>>, Query(Code { code }): Query<Code>) -> Response {
     let Some(cookie) = state.logins.enter(&code) else {
-        let said = "This link was used already or is too old. Run `nacre ui` for a new one.\n";
-        return (StatusCode::FORBIDDEN, said).into_response();
+        // The dashboard itself explains how to get in.
+        let mut answer = give("index.html", &HeaderMap::new());
+        *answer.status_mut() = StatusCode::FORBIDDEN;
+        return answer;
     };
     let mut answer = StatusCode::SEE_OTHER.into_response();
     let secure = if state.hosts.encrypts() { "; Secure" } else { "" };
@@ -138,6 +171,16 @@ mod tests {
         found.sort();
         listed.sort();
         assert_eq!(found, listed);
+    }
+
+    /// Otherwise a browser asks for one module after the other.
+    #[test]
+    fn every_module_is_loaded_at_once() {
+        let index = std::str::from_utf8(FILES[0].1).unwrap();
+        let own = |name: &str| name.ends_with(".js") && !name.starts_with("vendor/") && name != "layout.js";
+        for (name, _) in FILES.iter().filter(|(name, _)| own(name)) {
+            assert!(index.contains(&format!("\"/assets/{name}\"")), "{name}");
+        }
     }
 
     #[test]

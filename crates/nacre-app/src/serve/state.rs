@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::hosts::Hosts;
 use super::login::Logins;
 use super::metrics::Metrics;
+use super::overview::Setting;
 use super::telemetry::Stream;
 use super::token::Tokens;
 use crate::groups::pool::Pool;
@@ -20,6 +21,8 @@ pub struct State {
     pub logins: Logins,
     pub events: Stream,
     pub metrics: Metrics,
+    /// The settings in force, as the dashboard shows them.
+    pub settings: Vec<Setting>,
     pub hosts: Hosts,
     /// Cancelled when the server stops, so that no stream holds it up.
     pub stop: CancellationToken,

@@ -1,66 +1,69 @@
-// Health: size, growth, recency, search latency and problems.
+// Health: problems, sizes, jobs, clients and settings, with charts of growth, latency and use.
 
-import { call, request } from "../api.js";
-import { age, bytes, h, show, svg } from "../dom.js";
+import { call, overview, request } from "../api.js";
+import { chart, columns, growth, histogram } from "../chart.js";
+import { h, show } from "../dom.js";
+import { age, bytes, date, plural, shortDate } from "../format.js";
+
+const LATENCY_MS = [5, 10, 25, 50, 100, 250];
 
 export async function open(room) {
-  const [{ status, growth, tiers, problems }, { latency }] = await Promise.all([call("health"), request("GET", "/v1/recalls")]);
-  const number = (title, value, note) => h("div", { class: "number" }, h("strong", {}, value), h("span", {}, title), note && h("small", {}, note));
+  const [{ status, growth: weeks, tiers, problems }, { latency }, about] = await Promise.all([call("health"), request("GET", "/v1/recalls"), overview()]);
   show(room,
-    h("h1", {}, "Health ", h("small", {}, `group ${status.group}, profile ${status.profile}`)),
+    h("h1", {}, "Health ", h("small", {}, `Nacre ${about.version}`)),
     problems.length ? h("ul", { class: "problems" }, problems.map((one) => h("li", { class: "warn" }, one))) : h("p", { class: "fine" }, "Everything is in order."),
     h("div", { class: "numbers" },
-      number("memories", status.entries.current.toLocaleString(), status.entries.superseded ? `${status.entries.superseded} superseded` : ""),
-      number("documents", status.documents.indexed.toLocaleString(), `${status.documents.chunks} passages${status.documents.skipped ? `, ${status.documents.skipped} skipped` : ""}`),
-      number("facts", status.graph.facts.toLocaleString(), `${status.graph.entities} entities`),
-      number("passages", status.passages.toLocaleString()),
+      number("memories", status.entries.current, status.entries.superseded ? `${status.entries.superseded.toLocaleString()} replaced` : ""),
+      number("documents", status.documents.indexed, `${plural(status.documents.chunks, "passage")}${status.documents.skipped ? `, ${status.documents.skipped} skipped` : ""}`),
+      number("facts", status.graph.facts, plural(status.graph.entities, "entity", "entities")),
+      number("passages in the index", status.passages),
       number("on disk", bytes(status.database_bytes)),
-      number("last write", age(status.last_write))),
+      number("last write", age(status.last_write) ?? "never")),
     h("div", { class: "charts" },
-      chart("Growth", "stored memories and archived messages, by week", area(growth)),
-      chart("Recency", "facts by how recently they were recalled", bars(["hot", "warm", "cool"].map((tier) => ({ name: tier, value: tiers[tier] ?? 0 })))),
-      chart("Search latency", latency.length ? "milliseconds per search since the server started" : "no search since the server started", dots(latency))));
+      chart("Memory growth", "memories and archived messages, by week", weeks.length > 1 ? growth(weeks.map((week) => ({ name: date(week.week), added: week.added }))) : soon("This needs data of two weeks.")),
+      chart("Injections", "messages per day that got memories", about.activity.some((day) => day.turns) ? columns(about.activity.map((day) => ({ name: shortDate(day.day), values: [day.turns] })), ["messages"]) : soon("No message got a memory in the last 30 days.")),
+      chart("Search latency", latency.length ? `${plural(latency.length, "search", "searches")} since the server started, in ms: ${percentiles(latency)}` : "", latency.length ? histogram(latency, LATENCY_MS, "ms") : soon("No search since the server started."))),
+    h("div", { class: "tables" },
+      table("Maintenance jobs", ["Job", "When", "Last run", "Next"], about.jobs.map((job) => [
+        [h("strong", {}, job.name), h("span", { class: "meta" }, job.about)], job.schedule,
+        job.ran_at ? [age(job.ran_at), job.failed ? h("span", { class: "warn" }, ` failed: ${job.says ?? ""}`) : h("span", { class: "meta" }, job.says ?? "")] : "never",
+        job.due ? "due now" : moment(job.next)])),
+      table("Contents", ["Kind", "Count"], [
+        ["memories", count(status.entries.current)], ["documents", count(status.documents.indexed)], ["facts", count(status.graph.facts)], ["relations", count(status.graph.relations ?? 0)],
+        ["collections", count(status.collections)], ["projects", count(status.projects)], ["items", count(status.items)], ["tasks", count(status.tasks)], ["rows of the audit log", count(status.audit_rows)],
+        ["facts recalled recently", `${tiers.hot ?? 0} often, ${tiers.warm ?? 0} sometimes, ${tiers.cool ?? 0} rarely`]]),
+      table("Clients", ["Client", "State"], about.clients.map((client) => [client.title,
+        client.last_run ? [client.last_run.problem ? h("span", { class: "warn" }, client.last_run.problem) : `hook ${client.last_run.event}`, " ", age(client.last_run.at)] : client.connected ? "connected" : "not connected"])),
+      settings(about.settings, status)));
   return {};
 }
 
-function chart(title, about, drawing) {
-  return h("figure", { class: "chart" }, h("figcaption", {}, h("strong", {}, title), h("span", {}, about)), drawing);
+function number(title, value, remark) {
+  return h("div", { class: "number" }, h("strong", {}, typeof value === "number" ? value.toLocaleString() : value), h("span", {}, title), remark && h("small", {}, remark));
 }
 
-const [W, H] = [420, 150];
-const frame = (label, ...children) => svg("svg", { viewBox: `0 0 ${W} ${H + 22}`, role: "img", "aria-label": label }, ...children);
-const text = (x, y, words, anchor = "start") => { const node = svg("text", { x, y, "text-anchor": anchor }); node.append(words); return node; };
+const count = (value) => value.toLocaleString();
+const soon = (text) => h("p", { class: "meta soon" }, text);
+const moment = (at) => h("time", { datetime: at }, new Date(at).toLocaleString(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit" }));
 
-function area(weeks) {
-  if (weeks.length < 2) return frame("not enough data", text(W / 2, H / 2, "This needs data of at least two weeks", "middle"));
-  let sum = 0;
-  const sums = weeks.map((week) => { sum += week.added; return sum; });
-  const top = Math.max(1, sums.at(-1));
-  const at = (place) => [(place / (weeks.length - 1)) * W, H - (sums[place] / top) * (H - 20)];
-  const path = sums.map((_, place) => at(place).map((n) => n.toFixed(1)).join(" "));
-  return frame(`grown to ${top}`,
-    svg("path", { class: "fill", d: `M0 ${H} L${path.join(" L")} L${W} ${H} Z` }), svg("path", { class: "stroke", d: `M${path.join(" L")}` }),
-    text(0, H + 17, weeks[0].week), text(W, H + 17, weeks.at(-1).week, "end"), text(W - 4, 14, top.toLocaleString(), "end"));
+function percentiles(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))].toFixed(1);
+  return `median ${at(0.5)}, 95 % within ${at(0.95)}`;
 }
 
-function bars(values) {
-  const top = Math.max(1, ...values.map((one) => one.value));
-  const step = W / values.length;
-  return frame(values.map((one) => `${one.name} ${one.value}`).join(", "), ...values.flatMap((one, place) => {
-    const height = (one.value / top) * (H - 24);
-    return [svg("rect", { class: `bar ${one.name}`, x: place * step + 14, y: H - height, width: step - 28, height, rx: 3 }),
-      text(place * step + step / 2, H - height - 5, one.value.toLocaleString(), "middle"), text(place * step + step / 2, H + 17, one.name, "middle")];
-  }));
+function table(title, heads, rows) {
+  return h("section", { class: "panel" }, h("h2", {}, title),
+    rows.length ? h("div", { class: "scroll" }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell))))))) : h("p", { class: "meta" }, "None."));
 }
 
-function dots(latency) {
-  if (!latency.length) return frame("no data", text(W / 2, H / 2, "—", "middle"));
-  const sorted = [...latency].sort((a, b) => a - b);
-  const top = Math.max(1, sorted.at(-1));
-  const of = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
-  const y = (value) => H - (value / top) * (H - 22);
-  // One label on each side, because the two lines can coincide.
-  const line = (value, name, x, anchor) => [svg("line", { class: "rule", x1: 0, x2: W, y1: y(value), y2: y(value) }), text(x, y(value) - 3, `${name} ${value.toFixed(1)} ms`, anchor)];
-  return frame(`median ${of(0.5).toFixed(1)} ms`, ...latency.map((value, place) =>
-    svg("circle", { class: "dot", cx: ((place + 0.5) / latency.length) * W, cy: y(value), r: 2 })), ...line(of(0.5), "median", 0, "start"), ...line(of(0.95), "p95", W, "end"));
+/** The settings in force, changed ones first. They are changed with `nacre config`. */
+function settings(all, status) {
+  const changed = all.filter((setting) => setting.changed);
+  const rows = (some) => h("dl", { class: "facts settings" }, some.map(({ key, value }) => [h("dt", {}, h("code", {}, key)), h("dd", {}, h("code", {}, value))]));
+  return h("section", { class: "panel" }, h("h2", {}, "Settings"),
+    h("p", { class: "meta" }, `Profile ${status.profile}. Folder ${status.folder}. `, "Change them with ", h("code", {}, "nacre config set KEY VALUE"), "."),
+    changed.length ? rows(changed) : h("p", { class: "meta" }, "Every setting has its default."),
+    h("details", {}, h("summary", {}, `All ${all.length} settings`), rows(all)));
 }

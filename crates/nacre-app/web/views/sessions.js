@@ -1,47 +1,188 @@
-// Archived conversations, message by message.
+// Conversations: a list that can be searched, and one conversation message by message with the memories that it made.
 
+import { go, note } from "../address.js";
 import { call } from "../api.js";
-import { age, empty, h, link, plural, put, show } from "../dom.js";
+import { button, h, icon, link, marked, put, show } from "../dom.js";
+import { ask, attempt, empty, problem, toast } from "../feedback.js";
+import { age, clock, date, dayName, plural } from "../format.js";
+import { bestSentence, hitWords } from "../hits.js";
 import { List } from "../list.js";
 
+const MAX_SESSIONS = 500;
+const PAGE = 100;
+const TYPING_MS = 120;
+const PROGRAMS = { "claude-code": "Claude Code", codex: "Codex", chatgpt: "ChatGPT", claude: "Claude", transcript: "Nacre", jsonl: "imported" };
+
 export async function open(room, { rest: [id], query }) {
-  return id ? one(room, id, query.get("at")) : all(room);
+  return id ? conversation(room, id, query.get("at")) : conversations(room, query.get("q") ?? "");
 }
 
-async function all(room) {
-  const { sessions, total } = await call("session_list", { limit: 200 });
+async function conversations(room, asked) {
+  const { sessions, total } = await call("session_list", { limit: MAX_SESSIONS });
   const rows = h("div", { class: "rows" });
+  const said = h("p", { class: "said", role: "status" });
   const list = new List(rows);
-  show(room, h("h1", {}, "Sessions ", h("small", {}, plural(total, "conversation"))),
-    sessions.length ? rows : empty("No conversations yet", "Hooks archive conversations as they happen; `nacre session import` imports older ones."));
-  list.set(sessions.map((session) => h("article", { class: "item row" },
-    link(`sessions/${encodeURIComponent(session.id)}`, { class: "cover" }, h("strong", {}, session.id)),
-    h("div", { class: "meta" }, plural(session.messages, "message"), h("span", {}, session.format), age(session.ended_at)))));
+  const box = h("input", { type: "search", value: asked, placeholder: "Search in conversations", "aria-label": "Search in conversations", autocomplete: "off",
+    oninput: () => { clearTimeout(box.soon); box.soon = setTimeout(run, TYPING_MS); },
+    onkeydown: (event) => { if (event.key === "ArrowDown") { event.preventDefault(); list.move(1); } } });
+  const named = sessions.map((session) => ({ ...session, title: session.title || `Conversation of ${date(session.started_at ?? session.ended_at ?? 0)}` }));
+  const byId = new Map(named.map((session) => [session.id, session]));
+
+  const facts = (session) => h("div", { class: "meta" }, h("span", {}, PROGRAMS[session.format] ?? session.format), h("span", {}, plural(session.messages, "message")),
+    session.ended_at && age(session.ended_at), session.archived && h("span", {}, "packed"));
+  const row = (session) => h("article", { class: "item" },
+    link(`sessions/${encodeURIComponent(session.id)}`, { class: "cover" }, h("strong", {}, session.title)), facts(session));
+  const found = (hit) => {
+    const session = byId.get(hit.session);
+    return h("article", { class: "item" },
+      link(`sessions/${encodeURIComponent(hit.session)}?at=${encodeURIComponent(hit.at)}`, { class: "cover" }, marked(bestSentence(hit.text, hitWords(hit)), hitWords(hit))),
+      h("div", { class: "meta" }, hit.author && h("span", {}, hit.author), age(hit.at), session && h("span", {}, session.title)));
+  };
+
+  let turn = 0;
+  async function run() {
+    const mine = turn += 1;
+    const text = box.value.trim();
+    note(`sessions${text ? `?q=${encodeURIComponent(text)}` : ""}`);
+    if (!text) {
+      show(said, total > sessions.length ? `The newest ${sessions.length} of ${plural(total, "conversation")}` : plural(total, "conversation"));
+      return list.set(named.map(row));
+    }
+    try {
+      const { hits } = await call("memory_search", { query: text, scope: ["sessions"], limit: 50 });
+      if (mine !== turn) return;
+      const low = text.toLowerCase();
+      const titled = named.filter((session) => session.title.toLowerCase().includes(low));
+      show(said, `${plural(hits.length, "message")} found`);
+      list.set(titled.map(row), hits.map(found), !titled.length && !hits.length && empty("Nothing found", "No conversation contains these words."));
+    } catch (error) { show(rows, problem(error, run)); }
+  }
+
+  show(room, h("h1", {}, "Sessions"),
+    sessions.length ? [h("div", { class: "searchbar" }, icon("memory"), box), said, rows]
+      : empty("No conversations yet", "Connect an agent with `nacre install`: its hooks then archive each conversation on this machine.", "`nacre import` brings older conversations in."));
+  if (sessions.length) await run();
   return { keys: { ...list.keys, Enter: () => list.current?.querySelector("a")?.click() } };
 }
 
-async function one(room, id, at) {
-  const said = h("ol", { class: "said-list" });
+/** One conversation. `at` is the moment to open it at. */
+async function conversation(room, id, at) {
+  const said = h("ol", { class: "messages" });
+  const made = h("aside", { class: "side", "aria-label": "Memories from this conversation" });
+  let first = 1;
   let next = 1;
-  const button = h("button", { onclick: more }, "More");
-  async function more() {
-    const shown = await call("session_show", { id, from: next, limit: 100 });
-    for (const message of shown.messages) {
-      said.append(h("li", { class: `${message.author ?? ""} ${message.id === at ? "here" : ""}` },
-        h("div", { class: "meta" }, h("strong", {}, message.author ?? ""), age(message.at)), h("p", {}, message.text)));
-    }
-    next = shown.next ?? 0;
-    button.hidden = !next;
-    return shown.session;
-  }
-  show(room, h("nav", { class: "crumbs" }, link("sessions", {}, "Sessions"), " / ", id), said, h("div", { class: "buttons" }, button));
+  let here = null;
+  let lastDay = null;
+
+  const page = (from, limit = PAGE) => call("session_show", { id, from, limit });
+  let session;
+  let opening;
   try {
-    const session = await more();
-    room.querySelector(".crumbs").append(" ", h("small", {}, plural(session.messages, "message")));
+    ({ session, messages: opening } = await page(1, 8));
   } catch (error) {
     if (error.status !== 404) throw error;
-    show(said, empty("This conversation was not archived", "Memories that it stored are still there."));
+    show(room, h("nav", { class: "crumbs", "aria-label": "Path" }, link("sessions", {}, "Sessions")), h("h1", {}, "Conversation"),
+      h("div", { class: "split" }, h("div", {}, empty("This conversation was not archived", "The memories that it made are still there.")), made));
+    await review(made, id);
+    return {};
   }
-  room.querySelector(".here")?.scrollIntoView({ block: "center" });
-  return { keys: { Escape: () => { location.hash = "#/sessions"; } } };
+  const title = bestSentence((opening.find((one) => one.author === "user") ?? opening[0])?.text ?? "Conversation", []);
+  if (at) {
+    here = await findMoment(page, session, Date.parse(at));
+    first = next = Math.max(1, here - 10);
+  }
+
+  const earlier = button("Earlier messages", () => attempt(loadEarlier));
+  const later = button("Later messages", () => attempt(loadLater));
+  const message = (one) => {
+    const day = dayName(one.at);
+    const newDay = day !== lastDay;
+    lastDay = day;
+    return [newDay && h("li", { class: "day" }, day),
+      h("li", { class: `message ${one.author ?? ""} ${one.number === here ? "here" : ""}`, id: `m${one.number}` },
+        h("div", { class: "meta" }, h("strong", {}, one.author ?? ""), h("time", { datetime: one.at }, clock(one.at)), h("span", { class: "place" }, `#${one.number}`)),
+        h("p", {}, one.text))];
+  };
+  async function loadLater() {
+    const { messages, next: following } = await page(next);
+    put(said, messages.map(message));
+    next = following ?? 0;
+    later.hidden = !next;
+  }
+  async function loadEarlier() {
+    const from = Math.max(1, first - PAGE);
+    const { messages } = await page(from, first - from);
+    const before = document.documentElement.scrollHeight;
+    const known = lastDay;
+    lastDay = null;
+    said.prepend(...put(h("ol"), messages.map(message)).childNodes);
+    lastDay = known;
+    scrollBy(0, document.documentElement.scrollHeight - before);
+    first = from;
+    earlier.hidden = first === 1;
+  }
+
+  await loadLater();
+  earlier.hidden = first === 1;
+  const find = h("input", { type: "search", placeholder: "Find in this conversation", "aria-label": "Find in this conversation", autocomplete: "off",
+    onkeydown: (event) => { if (event.key === "Enter") attempt(search); } });
+  const results = h("ul", { class: "steps" });
+  async function search() {
+    const { hits } = await call("memory_search", { query: find.value, scope: ["sessions"], limit: 100 });
+    const mine = hits.filter((hit) => hit.session === session.id);
+    show(results, mine.length ? mine.slice(0, 20).map((hit) => h("li", {}, link(`sessions/${encodeURIComponent(id)}?at=${encodeURIComponent(hit.at)}`, {},
+      marked(bestSentence(hit.text, hitWords(hit)), hitWords(hit)), " ", h("small", {}, age(hit.at))))) : h("li", { class: "meta" }, "Nothing found"));
+  }
+
+  show(room,
+    h("nav", { class: "crumbs", "aria-label": "Path" }, link("sessions", {}, "Sessions"), " / ", h("code", {}, session.id)),
+    h("h1", {}, title),
+    h("p", { class: "meta" }, h("span", {}, PROGRAMS[session.format] ?? session.format), h("span", {}, plural(session.messages, "message")),
+      session.started_at && h("span", {}, `${date(session.started_at)}${session.ended_at && date(session.ended_at) !== date(session.started_at) ? ` to ${date(session.ended_at)}` : ""}`)),
+    h("div", { class: "split talk" },
+      h("div", {}, h("div", { class: "buttons" }, earlier), said, h("div", { class: "buttons" }, later)),
+      h("div", { class: "side" }, h("div", { class: "searchbar small" }, icon("memory"), find), results, made)));
+  said.querySelector(".here")?.scrollIntoView({ block: "center" });
+  review(made, session.id);
+  const seen = new IntersectionObserver(([entry]) => { if (entry.isIntersecting && next && !later.disabled) attempt(loadLater); }, { rootMargin: "600px" });
+  seen.observe(later);
+  return { keys: { Escape: () => go("sessions") }, leave: () => seen.disconnect() };
+}
+
+/** How many messages are read around a guess. */
+const WINDOW = 40;
+
+/** Finds the number of the last message that is not later than a moment. The place is guessed from the times of both ends. */
+async function findMoment(page, session, moment) {
+  let [low, high] = [1, session.messages];
+  let [from, to] = [Date.parse(session.started_at), Date.parse(session.ended_at)];
+  for (let turn = 1; low < high; turn += 1) {
+    // Uneven times make bad guesses, so every third step halves the range.
+    const share = turn % 3 && to > from ? (moment - from) / (to - from) : 0.5;
+    const first = Math.round(Math.max(low, Math.min(high - WINDOW, low + share * (high - low) - WINDOW / 2)));
+    const { messages } = await page(first, WINDOW);
+    const times = messages.map((one) => Date.parse(one.at));
+    if (!times.length) return low;
+    const last = first + times.length - 1;
+    if (times[0] > moment && first > low) [high, to] = [first - 1, times[0]];
+    else if (times.at(-1) <= moment && last < high) [low, from] = [last, times.at(-1)];
+    else return first + Math.max(0, times.findLastIndex((at) => at <= moment));
+  }
+  return low;
+}
+
+/** The memories that a conversation made, with the way back. */
+async function review(node, id) {
+  let made;
+  try { made = await call("session_review", { session: id }); } catch { return; }
+  const all = [...made.stored, ...made.corrected];
+  const current = all.filter((one) => !one.past);
+  const undo = async () => {
+    if (!(await ask("Undo everything that this conversation stored?", "Its memories are archived, and texts that it changed go back. Nothing is deleted.", "Undo"))) return;
+    if (await attempt(() => call("session_undo", { session: id }))) { toast("Undone"); review(node, id); }
+  };
+  show(node, h("h2", {}, "Memories from it"),
+    all.length ? h("ul", { class: "steps" }, all.map((one) => h("li", { class: one.past ? "past" : "" }, link(`entry/${one.number}`, {}, one.content), one.past && h("small", {}, ` ${one.past}`))))
+      : h("p", { class: "meta" }, "It stored no memory."),
+    current.length > 0 && h("div", { class: "buttons" }, button("Undo all of it", undo)));
 }

@@ -18,6 +18,11 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ("GET", "/v1/openapi.json", "The OpenAPI 3.1 document from which this page is generated."),
     ("GET", "/v1/events", "Events as they happen, as server-sent events."),
     ("GET", "/v1/recalls", "How long the last searches took, in milliseconds."),
+    (
+        "GET",
+        "/v1/overview",
+        "What the dashboard shows besides the answers of tools: version, groups, clients, jobs, settings, activity. For people only.",
+    ),
     ("POST", "/v1/login", "A link that opens the dashboard once, with the caller's rights."),
     ("GET", "/metrics", "Counters and latencies for Prometheus."),
 ];

@@ -146,6 +146,7 @@ fn nothing_is_told_to_whom_nobody_knows() {
         "/v1/openapi.json",
         "/v1/events",
         "/v1/recalls",
+        "/v1/overview",
         "/metrics",
         "/mcp",
         "/v1/entries/1",
@@ -331,6 +332,28 @@ fn a_link_works_once_and_a_cookie_alone_changes_nothing() {
 }
 
 #[test]
+fn the_overview_is_for_people_and_names_only_groups_that_they_may_open() {
+    let served = Served::new();
+    let get = |headers: &[(&str, &str)]| served.ask("GET", "/v1/overview", headers, "");
+    let own = format!("Bearer {}", served.key);
+    let in_garden = [("Authorization", own.as_str()), ("Nacre-Group", "garden")];
+    served.ask("POST", "/v1/tools/memory_store", &in_garden, r#"{"content":"roses"}"#);
+    let seen = get(&[("Authorization", &own)]).json();
+    assert_eq!(seen["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!((&seen["group"], &seen["groups"]), (&json!("main"), &json!(["garden", "main"])));
+    assert_eq!(get(&in_garden).json()["group"], "garden");
+    assert_eq!(seen["activity"].as_array().unwrap().len(), 30);
+    let named = |list: &str, field: &str, name: &str| {
+        seen[list].as_array().unwrap().iter().any(|one| one[field] == name)
+    };
+    assert!(named("jobs", "name", "purge") && named("settings", "key", "brief.max_chars"), "{seen}");
+    let mine = served.token("mine", &["--person"]);
+    assert_eq!(get(&[("Authorization", &mine)]).json()["groups"], json!(["main"]));
+    let agent = served.token("agent", &["--role", "admin", "--private", "--any-group"]);
+    assert_eq!(get(&[("Authorization", &agent)]).status, 403);
+}
+
+#[test]
 fn large_and_slow_requests_end() {
     let served = Served::with(Sealed::new(), &["--head-ms", "600", "--request-ms", "900"]);
     let key = format!("Bearer {}", served.key);
@@ -450,6 +473,7 @@ fn what_is_remembered_is_served_as_data() {
         &json!({ "id": "talk", "messages": [{ "role": "user", "content": script }] }),
     );
     let search = format!("/v1/search?query={}", "%3Cscript%3Epwned");
+    let page = served.own("GET", "/", &Value::Null).body;
     for path in [
         search.as_str(),
         "/v1/entries/1",
@@ -486,7 +510,9 @@ fn what_is_remembered_is_served_as_data() {
         assert_eq!(reply.header("x-frame-options"), Some("DENY"));
         assert_eq!(reply.header("referrer-policy"), Some("no-referrer"));
         if kind.starts_with("text/html") {
-            assert!(path == "/" && !reply.body.contains("pwned"), "{path} is served as a page");
+            // A link that does not work is answered with the same static page, which says how to get another.
+            assert!(path == "/" || path.starts_with("/login"), "{path} is served as a page");
+            assert!(reply.body == page && !page.contains("pwned"), "{path}: {}", reply.body);
         }
         assert_ne!(reply.status, 500, "{path}: {}", reply.body);
     }

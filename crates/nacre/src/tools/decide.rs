@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::call::{Call, Ran};
+use super::people::unmasked;
 use super::tool::Request;
-use crate::base::Calendar;
 use crate::base::redact;
+use crate::base::{Calendar, Error};
 use crate::records::workspace::proposal::{self, Kind, Proposal};
 
 /// List the proposals that wait for a person, oldest first.
@@ -63,6 +64,12 @@ pub struct ProposalShown {
     /// The resulting file; absent: it would be deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed: Option<String>,
+    /// The file as it is now; absent: there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current: Option<String>,
+    /// The file after approval, merged with changes that others made since; absent if it would be deleted or can't be merged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
     /// The arguments of a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
@@ -78,11 +85,13 @@ impl Request for ProposalRequest {
         let [base, proposed] = proposal::texts(call.view(), self.number)?;
         // Redacted as documents are, so that both sides keep their lines.
         let masked = |bytes: Vec<u8>| redact::document(&String::from_utf8_lossy(&bytes)).into_owned();
+        let (current, result) = proposal::effect(call.view(), self.number)?;
         let (base, proposed, arguments) = match found.kind {
             Kind::File => (base.map(masked), proposed.map(masked), None),
             Kind::Call => (None, None, proposed.and_then(|bytes| serde_json::from_slice(&bytes).ok())),
         };
-        Ok(ProposalShown { proposal: found, base, proposed, arguments })
+        let (current, result) = (current.map(masked), result.map(masked));
+        Ok(ProposalShown { proposal: found, base, proposed, current, result, arguments })
     }
 
     fn say(answer: &ProposalShown, _: &Calendar) -> String {
@@ -115,6 +124,9 @@ pub struct DecideRequest {
     #[serde(default)]
     #[schemars(length(max = 1000))]
     pub reason: String,
+    /// For approve: the whole file as the person edited it, instead of the proposed one.
+    #[schemars(length(max = 2_000_000))]
+    pub content: Option<String>,
 }
 
 /// A decided proposal.
@@ -129,6 +141,16 @@ impl Request for DecideRequest {
     fn run(self, call: &mut Call<'_>) -> Ran<Decided> {
         let (number, run_approved) = (self.number, call.run_approved);
         let group = call.view();
+        if let Some(content) = self.content {
+            let is_file = proposal::get(group, number)?.kind == Kind::File;
+            if self.decision != Verdict::Approve || !is_file {
+                let problem = "is only for approving the change of a file";
+                return Err(Error::bad_argument(Self::NAME, "content", problem).into());
+            }
+            let [_, proposed] = proposal::texts(group, number)?;
+            let edited = unmasked(Self::NAME, proposed.as_deref().unwrap_or_default(), content)?;
+            proposal::amend(group, number, edited)?;
+        }
         let decided = match self.decision {
             Verdict::Approve => proposal::approve(group, number, run_approved)?,
             Verdict::Deny => proposal::deny(group, number, &self.reason)?,

@@ -151,7 +151,7 @@ impl Request for SaveRequest {
         if before.as_deref().map(hash) != self.base {
             return Err(Error::FileChanged { path: path.to_string() }.into());
         }
-        let after = unmasked(before.as_deref().unwrap_or_default(), self.content)?;
+        let after = unmasked(Self::NAME, before.as_deref().unwrap_or_default(), self.content)?;
         let saved = FileSaved { path: path.to_string(), hash: hash(&after), written: true };
         if before.as_ref() == Some(&after) {
             return Ok(FileSaved { written: false, ..saved });
@@ -176,7 +176,7 @@ impl Request for SaveRequest {
 
 /// Returns the text that a person meant. They read the file redacted, so an unchanged masked line is the line of the file. A
 /// credential of several lines counts as one. A changed masked line is refused, because the credential would be lost.
-fn unmasked(before: &[u8], content: String) -> Result<Vec<u8>> {
+pub(super) fn unmasked(tool: &str, before: &[u8], content: String) -> Result<Vec<u8>> {
     let plain = String::from_utf8_lossy(before);
     let masked = redact::document(&plain);
     if !content.contains(redact::MASK) || masked == plain {
@@ -209,7 +209,7 @@ fn unmasked(before: &[u8], content: String) -> Result<Vec<u8>> {
         };
         let Some(found) = runs.iter().position(fits) else {
             let problem = format!("changes a line with `{}`, which hides a credential", redact::MASK);
-            return Err(Error::bad_argument("file_save", "content", problem));
+            return Err(Error::bad_argument(tool, "content", problem));
         };
         for own in runs.remove(found).1 {
             let end = &lines[at][bare(&lines[at]).len()..];

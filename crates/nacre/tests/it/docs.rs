@@ -80,10 +80,27 @@ fn the_links_of_the_documentation_lead_somewhere() {
 fn the_readme_is_short_and_has_its_pictures() {
     let text = std::fs::read_to_string(root().join("README.md")).unwrap();
     assert!(text.lines().count() <= 150, "three screens at most");
-    for (image, max_bytes) in [("docs/images/session.svg", 50_000), ("docs/images/dashboard.png", 300_000)] {
-        assert!(text.contains(&format!("]({image})")), "{image} is in the README");
+    let memory = ["light", "dark"].map(|theme| format!("docs/images/dashboard/memory-{theme}.png"));
+    for (image, max_bytes) in
+        [("docs/images/session.svg", 50_000), (&memory[0], 150_000), (&memory[1], 150_000)]
+    {
+        assert!(text.contains(image), "{image} is in the README");
         let bytes = root().join(image).metadata().unwrap().len();
         assert!(bytes <= max_bytes, "{image} has {bytes} bytes");
+    }
+}
+
+#[test]
+fn the_page_of_the_dashboard_shows_every_view_in_both_themes() {
+    let text = std::fs::read_to_string(root().join("docs/dashboard.md")).unwrap();
+    let views = ["home", "memory", "approvals", "sessions", "graph", "timeline", "files", "tasks", "health"];
+    for image in views
+        .iter()
+        .flat_map(|view| ["light", "dark"].map(|theme| format!("images/dashboard/{view}-{theme}.png")))
+    {
+        assert!(text.contains(&image), "{image} is on the page");
+        let bytes = root().join("docs").join(&image).metadata().unwrap().len();
+        assert!(bytes <= 150_000, "{image} has {bytes} bytes");
     }
 }
 

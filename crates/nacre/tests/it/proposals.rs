@@ -184,6 +184,67 @@ fn of_two_proposals_for_one_file_the_second_becomes_a_conflict() {
     assert_eq!(read(&place, "MEMORY.md").unwrap(), b"# Memory\n\n## One\nfirst\n\n## Two\nsecond\n");
 }
 
+/// The dashboard showed the file as it was when the change was proposed, and called it the current one.
+#[test]
+fn a_shown_proposal_has_the_current_file_and_the_result() {
+    let mut place = Place::new();
+    put(&place, "MEMORY.md", "one\ntwo\nthree\n");
+    write(&mut place, "MEMORY.md", "replace", "one\ntwo\nTHREE\n");
+    place.caller = person(&place);
+    let shown = place.call("proposal_show", json!({ "number": 1 })).data;
+    assert_eq!((&shown["current"], &shown["result"]), (&shown["base"], &shown["proposed"]));
+    put(&place, "MEMORY.md", "ONE\ntwo\nthree\n");
+    let shown = place.call("proposal_show", json!({ "number": 1 })).data;
+    assert_eq!(shown["base"], "one\ntwo\nthree\n");
+    assert_eq!(shown["current"], "ONE\ntwo\nthree\n");
+    assert_eq!(shown["result"], "ONE\ntwo\nTHREE\n");
+    // Both sides changed the same line: there is no result.
+    put(&place, "MEMORY.md", "one\ntwo\n3\n");
+    let shown = place.call("proposal_show", json!({ "number": 1 })).data;
+    assert_eq!((shown["current"].as_str(), shown.get("result")), (Some("one\ntwo\n3\n"), None));
+    // A folder in the way is a conflict that can be shown.
+    std::fs::remove_file(place.group.folder().join("MEMORY.md")).unwrap();
+    std::fs::create_dir(place.group.folder().join("MEMORY.md")).unwrap();
+    let shown = place.call("proposal_show", json!({ "number": 1 })).data;
+    assert_eq!((&shown["conflict"], shown.get("current")), (&json!(true), None));
+}
+
+#[test]
+fn a_person_edits_a_proposal_before_approving_it() {
+    let mut place = Place::new();
+    put(&place, "MEMORY.md", "one\n");
+    write(&mut place, "MEMORY.md", "replace", "one\ntwo\nkey sk-ant-REDACTED\n");
+    place.caller = person(&place);
+    let decide =
+        |content: &str, decision: &str| json!({ "number": 1, "decision": decision, "content": content });
+    assert_eq!(place.refused("proposal_decide", decide("x", "deny")), "bad_argument");
+    // The person read the credential masked; an unchanged mask keeps it.
+    let shown = place.call("proposal_show", json!({ "number": 1 })).data;
+    let edited = shown["result"].as_str().unwrap().replace("two", "2");
+    assert!(!edited.contains("fedcba"), "{edited}");
+    place.call("proposal_decide", decide(&edited, "approve"));
+    assert_eq!(
+        String::from_utf8(read(&place, "MEMORY.md").unwrap()).unwrap(),
+        "one\n2\nkey sk-ant-REDACTED\n"
+    );
+    assert_eq!(actions(&mut place), ["propose done", "amend done", "approve done"]);
+    // It can be undone like any other.
+    place.call("proposal_decide", json!({ "number": 1, "decision": "revert" }));
+    assert_eq!(read(&place, "MEMORY.md").unwrap(), b"one\n");
+}
+
+#[test]
+fn an_edited_proposal_never_overwrites_a_changed_file() {
+    let mut place = Place::new();
+    put(&place, "MEMORY.md", "one\n");
+    write(&mut place, "MEMORY.md", "replace", "two\n");
+    place.caller = person(&place);
+    put(&place, "MEMORY.md", "mine\n");
+    let edited = json!({ "number": 1, "decision": "approve", "content": "three\n" });
+    assert_eq!(place.refused("proposal_decide", edited), "proposal_conflict");
+    assert_eq!(read(&place, "MEMORY.md").unwrap(), b"mine\n");
+}
+
 #[test]
 fn what_was_denied_is_not_asked_again() {
     let mut place = Place::new();

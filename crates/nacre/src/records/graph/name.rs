@@ -4,6 +4,8 @@
 //! and `MARTA` are one. A merged entity keeps its names and rows and counts as another (`root`), which is why
 //! a merge can be undone.
 
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -269,19 +271,26 @@ pub(crate) fn aliases(db: &Connection, entity: Option<EntityId>) -> Result<Vec<A
 
 /// Lists the entities by name.
 pub(crate) fn list(db: &Connection) -> Result<Vec<EntitySummary>> {
-    let sql = "SELECT id, name, category,
-            (SELECT count(*) FROM facts JOIN entities AS of ON of.id = facts.entity WHERE of.root = entities.id AND until IS NULL),
-            (SELECT count(*) FROM relations JOIN entities AS of ON of.id IN (subject, object)
-                WHERE of.root = entities.id AND until IS NULL)
-        FROM entities WHERE root = id ORDER BY lower(name)";
+    // Read once for all entities: to read them for each would go through all names and relations every time.
+    let mut named: HashMap<String, Vec<String>> = HashMap::new();
+    for Alias { alias, entity } in aliases(db, None)? {
+        named.entry(entity).or_default().push(alias);
+    }
+    let sql = "SELECT name, category, coalesce(known.facts, 0), coalesce(linked.relations, 0) FROM entities
+        LEFT JOIN (SELECT of.root AS root, count(*) AS facts FROM facts JOIN entities AS of ON of.id = facts.entity
+            WHERE until IS NULL GROUP BY of.root) AS known ON known.root = entities.id
+        LEFT JOIN (SELECT of.root AS root, count(*) AS relations FROM relations
+            JOIN entities AS of ON of.id IN (subject, object)
+            WHERE until IS NULL GROUP BY of.root) AS linked ON linked.root = entities.id
+        WHERE entities.root = id ORDER BY lower(name)";
     db.rows(sql, (), |row| {
-        let aliases = aliases(db, Some(row.get(0)?))?;
+        let name: String = row.get(0)?;
         Ok(EntitySummary {
-            name: row.get(1)?,
-            category: row.get(2)?,
-            aliases: aliases.into_iter().map(|alias| alias.alias).collect(),
-            facts: row.get(3)?,
-            relations: row.get(4)?,
+            aliases: named.remove(&name).unwrap_or_default(),
+            name,
+            category: row.get(1)?,
+            facts: row.get(2)?,
+            relations: row.get(3)?,
         })
     })
 }

@@ -1,0 +1,81 @@
+// Search hits in words: title, matching sentence, address and reasons.
+
+import { fileAddress } from "./dom.js";
+
+/** The words of the query that a hit contains. */
+export function hitWords(hit) {
+  return hit.why.flatMap((why) => why.words ?? []);
+}
+
+/** The view that shows a hit; null if there is none. */
+export function hitAddress(hit) {
+  if (hit.kind === "entry") return `entry/${hit.number}`;
+  if (hit.kind === "document" && !hit.collection) return fileAddress(hit.path, hit.lines[0]);
+  if (hit.session) return `sessions/${encodeURIComponent(hit.session)}?at=${encodeURIComponent(hit.at)}`;
+  if (hit.kind === "fact" || hit.kind === "relation") return `graph?about=${encodeURIComponent(hit.text.split(/[:=]/)[0].trim())}`;
+  if (hit.kind === "task") return "tasks";
+  return null;
+}
+
+/** The headings above the matching sentence of a document, outermost first. */
+export function headings(hit) {
+  if (hit.kind !== "document") return [];
+  const sentence = hitTitle(hit);
+  const path = [];
+  for (const line of hit.text.split("\n")) {
+    const heading = /^(#{1,6})\s+(.*)$/.exec(line);
+    if (heading) path.splice(heading[1].length - 1, Infinity, heading[2]);
+    else if (line.includes(sentence)) break;
+  }
+  return path.filter(Boolean);
+}
+
+/** One line for a hit: the sentence that matches best. */
+export function hitTitle(hit) {
+  return bestSentence(body(hit), hitWords(hit));
+}
+
+/** The text of a hit without the headings of its document. */
+export function body(hit) {
+  if (hit.kind !== "document") return hit.text;
+  const text = hit.text.split("\n").filter((line) => !/^#{1,6}\s/.test(line)).join("\n").trim();
+  return text || hit.text.replaceAll(/^#+\s+/gm, "");
+}
+
+const MAX_SENTENCE = 240;
+
+/** The sentence with the most words of the query, or else the first. */
+export function bestSentence(text, words) {
+  const wanted = words.map((word) => word.toLowerCase());
+  const sentences = text.split(/(?<=[.!?])\s+(?=\p{Lu})|\n+/u).map((one) => one.replace(/^\s*[-*]\s+/, "").trim()).filter(Boolean);
+  let [best, most] = [sentences[0] ?? text, 0];
+  for (const sentence of sentences) {
+    const low = sentence.toLowerCase();
+    const count = wanted.filter((word) => low.includes(word)).length;
+    if (count > most) [best, most] = [sentence, count];
+  }
+  return best.length > MAX_SENTENCE ? `${best.slice(0, MAX_SENTENCE - 1)}…` : best;
+}
+
+/** Why a hit was found, in words. */
+export function reasons(hit) {
+  return hit.why.map(({ lane, words }) => ({
+    bm25: words?.length ? `same words: ${words.join(", ")}` : "same words",
+    vectors: "similar meaning",
+    graph: "known in the graph",
+    near: "next to another hit",
+    linked: "often found together with another hit",
+  })[lane]).filter(Boolean);
+}
+
+/** Splits hits into those that match nearly as much of the query as the best one, and weaker ones. */
+export function cut(hits) {
+  const top = Math.max(0, ...hits.map((hit) => hit.relevance));
+  const words = Math.max(0, ...hits.map((hit) => hitWords(hit).length));
+  const isWeak = (hit) => hit.relevance < top * WEAK_SHARE && hitWords(hit).length < words && hit.why.every(({ lane }) => lane !== "graph");
+  const strong = hits.filter((hit) => !isWeak(hit));
+  return strong.length ? [strong, hits.filter(isWeak)] : [hits, []];
+}
+
+/** A hit that matches less than this share of what the best one matches is weak. */
+const WEAK_SHARE = 0.6;
