@@ -24,7 +24,6 @@ impl Time {
     pub const UNDATED: Time = Time(0);
 
     /// Tells whether it is no real time.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     pub fn is_undated(&self) -> bool {
         *self == Time::UNDATED
     }
