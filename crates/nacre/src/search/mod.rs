@@ -51,7 +51,7 @@ pub(crate) use alike::resembling;
 pub use answer::SearchResults;
 pub(crate) use answer::behavioral;
 pub use conflict::Contradiction;
-pub(crate) use conflict::contradicting;
+pub(crate) use conflict::{contradicting, contradicting_lines, contradicting_of_many, without_marker};
 pub(crate) use corpus::Corpus;
 pub(crate) use dates::named as named_days;
 pub use hit::{DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, ScorePart, TaskHit, Why};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::call::{Call, Ran};
+use super::conflict;
 use super::tool::Request;
 use crate::base::Calendar;
 use crate::base::redact;
@@ -130,7 +131,11 @@ impl Request for DecideRequest {
         let (number, run_approved) = (self.number, call.run_approved);
         let group = call.view();
         let decided = match self.decision {
-            Verdict::Approve => proposal::approve(group, number, run_approved)?,
+            Verdict::Approve => {
+                let approved = proposal::approve(group, number, run_approved)?;
+                conflict::of_approved(group, &approved)?;
+                approved
+            }
             Verdict::Deny => proposal::deny(group, number, &self.reason)?,
             Verdict::Rebase => proposal::rebase(group, number)?,
             Verdict::Revert => proposal::revert(group, number)?,

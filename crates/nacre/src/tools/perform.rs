@@ -151,7 +151,7 @@ pub(super) fn perform<R: Request>(
 /// Asks the write policy about a request, unless the tool asks it itself.
 fn decide<R: Request>(view: &View<'_>, tool: &Tool, request: &R) -> Result<Decision> {
     let caller = view.caller();
-    if !matches!(tool.access, Access::Write | Access::Destroy) || tool.decides {
+    if !matches!(tool.access, Access::Write | Access::Destroy) || tool.decides || request.only_reads() {
         return Ok(Decision::Apply);
     }
     // It matters only for untrusted sessions.

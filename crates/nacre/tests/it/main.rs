@@ -67,6 +67,8 @@ mod graph_search;
 mod graph_hostile;
 // Compatibility APIs for programs made for another memory (SPEC I10).
 mod compat;
+// Statements that contradict each other: who is told, what is recorded, how it is settled.
+mod conflicts;
 // Items: knowledge taken out of a project's files (SPEC K1).
 mod items;
 // Tasks: what is to be done, and what waits for what (SPEC K2).
