@@ -70,8 +70,8 @@ pub use records::workspace::{
 };
 pub use records::{collection, export, graph, import, project, reindex, reindex_with, session, workspace};
 pub use search::{
-    DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, NewerHit, PARTS as SCORE_PARTS, ScorePart,
-    SearchResults, TaskHit, Why,
+    Contradiction, DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, NewerHit, PARTS as SCORE_PARTS,
+    ScorePart, SearchResults, TaskHit, Why,
 };
 pub use store::{event, sqlite_version};
 pub use tools as call;

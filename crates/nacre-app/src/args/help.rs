@@ -30,6 +30,7 @@ pub(super) const GROUPS: &[Group] = &[
             "reinforce",
             "demote",
             "unarchive",
+            "conflicts",
             "brief",
             "deny",
             "revert",

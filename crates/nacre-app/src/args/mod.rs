@@ -2,6 +2,7 @@
 
 mod agents;
 mod care;
+mod conflict;
 mod graph;
 mod help;
 mod memory;
@@ -22,6 +23,7 @@ use nacre::{GroupName, SessionId, Time, Visibility};
 
 pub use agents::*;
 pub use care::*;
+pub use conflict::*;
 pub use graph::*;
 pub use memory::*;
 pub use project::*;
@@ -177,6 +179,9 @@ pub enum Command {
     Demote(Named),
     /// Make an archived memory current again
     Unarchive(Named),
+    /// List statements that contradict each other, and settle which one is right
+    #[command(alias = "conflict", after_help = CONFLICT_EXAMPLES)]
+    Conflicts(Family<Conflict>),
     /// Show the summary that an agent gets when a session starts
     Brief(Brief),
     /// Reject changes that wait for your approval

@@ -120,6 +120,9 @@ pub fn status(context: &Context) -> Result<ExitCode> {
     if status.pending > 0 {
         rows.push(("approvals", format!("{} (`nacre pending`)", count(status.pending, "change", "changes"))));
     }
+    if status.conflicts > 0 {
+        rows.push(("conflicts", conflicts(&status)));
+    }
     if !status.infrastructure_seen.is_empty() {
         rows.push(("saw TOOLS.md", status.infrastructure_seen.join(", ")));
     }
@@ -214,6 +217,11 @@ fn examine_clients(global: &Global, home: &Path) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
+/// Says how many conflicts are open, and how to see them.
+fn conflicts(status: &nacre::Status) -> String {
+    format!("{} (`nacre conflicts`)", count(status.conflicts, "open conflict", "open conflicts"))
+}
+
 /// Says how much of the size limit the memories take, from a tenth of it on.
 fn size_limit(status: &nacre::Status) -> String {
     match status.entry_limit {
@@ -284,6 +292,11 @@ fn examine_group(context: &Context, name: &GroupName, checks: &mut Vec<Check>) -
             size_limit(status)
         );
         checks.push(Check { name: "size", ok: true, says });
+    }
+    if let Ok(status) = &status
+        && status.conflicts > 0
+    {
+        checks.push(Check { name: "conflicts", ok: true, says: format!("{name}: {}", conflicts(status)) });
     }
     if let Ok(Some(advice)) = nacre::workspace::look_at_memory_file(&view, 5).map(|found| found.advice()) {
         let says = format!("{name}: {advice} (`nacre file memory`)");

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
+use nacre::call::conflict::ComparedStatements;
 use nacre::export::ImportReport;
 use nacre::import::{FORMATS, Format, Options, Report, detect, format};
 use nacre::{Caller, Kind};
@@ -124,11 +125,13 @@ fn from_program(context: &Context, format: &'static Format, path: &Path, args: &
     let bar = Progress::count(context.global.json, &format!("Importing {source}"), ("item", "items"), effect);
     let done = nacre::import::import(&mut view, format, path, &options, &mut |step| bar.show(step));
     drop(bar);
-    let done = done?;
+    let mut done = done?;
+    done.conflicts = nacre::call::conflict::of_import(&mut view, &done.statements)?;
     if context.global.json {
         render::json(&done)?;
     } else {
         render::out(&say(&done))?;
+        note_conflicts(context, done.conflicts);
     }
     let documents = done.kinds.get("document").map_or(0, |counts| counts.added);
     if documents > 0 && !view.settings().documents.index && !context.global.json {
@@ -136,6 +139,19 @@ fn from_program(context: &Context, format: &'static Format, path: &Path, args: &
         render::note(&format!("{documents} not searched: `documents.index` is off in this profile"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says how many of the imported statements contradict current ones, and whether all of them were compared.
+fn note_conflicts(context: &Context, found: Option<ComparedStatements>) {
+    let Some(ComparedStatements { compared, statements, contradicting }) = found else { return };
+    if contradicting > 0 {
+        context.hint(&format!("{contradicting} of these contradict what is stored: `nacre conflicts`"));
+    }
+    if compared < statements {
+        context.hint(&format!(
+            "{compared} of {statements} memories and facts were compared with what is stored; `nacre conflicts find` compares all of them"
+        ));
+    }
 }
 
 /// Returns the usual place of the format on this machine.
@@ -275,6 +291,7 @@ fn own(context: &Context, name: &str, path: &Path, args: &Import) -> Result<Exit
         }
     }
     render::out(&text)?;
+    note_conflicts(context, done.conflicts);
     for path in &done.files_kept {
         render::note(&format!("{} is a different file here and stays unchanged", line(path, 200)));
     }
@@ -289,8 +306,12 @@ fn own(context: &Context, name: &str, path: &Path, args: &Import) -> Result<Exit
 }
 
 fn take_in(context: &Context, name: &str, path: &Path) -> Result<ImportReport> {
-    Ok(match name {
-        "nacre" => context.enter(|view| nacre::export::import(view, path))?,
-        _ => context.enter(|view| nacre::export::import_database(view, path))?,
+    context.enter(|view| {
+        let mut done = match name {
+            "nacre" => nacre::export::import(view, path)?,
+            _ => nacre::export::import_database(view, path)?,
+        };
+        done.conflicts = nacre::call::conflict::of_import(view, &done.statements)?;
+        Ok(done)
     })
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::input::words_or_pipe;
 use crate::args;
 use crate::context::Context;
-use crate::render::{self, plain};
+use crate::render::{self, line, plain};
 
 pub fn log(context: &Context, args: &args::Log) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
@@ -37,11 +37,22 @@ pub fn log(context: &Context, args: &args::Log) -> Result<ExitCode> {
     }
     let draft = Draft { text, category, importance };
     let done = daily::append(&mut view, &draft)?;
+    let contradicts = match done.duplicate {
+        true => Vec::new(),
+        false => nacre::call::conflict::of_log_line(&mut view, &done.path, &done.text)?,
+    };
     if context.global.json {
-        render::json(&done)?;
+        let mut answer = json!(done);
+        if !contradicts.is_empty() {
+            answer["contradicts"] = json!(contradicts);
+        }
+        render::json(&answer)?;
     } else {
         let there = if done.duplicate { " (it was there already)" } else { "" };
         render::out(&format!("{}:{} {}{there}", done.path, done.line, plain(&done.text)))?;
+        for one in &contradicts {
+            context.hint(&format!("it contradicts [{}] {}: `nacre conflicts`", one.id, line(&one.text, 100)));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

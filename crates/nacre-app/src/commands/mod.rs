@@ -4,6 +4,7 @@ mod care;
 mod checkpoint;
 mod collection;
 mod config;
+mod conflict;
 mod demo;
 mod editor;
 mod entry;
@@ -179,6 +180,7 @@ fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
         Command::Unarchive(args) => entry::run(context, UnarchiveRequest { id: context.entry(&args.id)? }),
         Command::Reinforce(args) => entry::run(context, ReinforceRequest { id: context.entry(&args.id)? }),
         Command::Demote(args) => entry::run(context, DemoteRequest { id: context.entry(&args.id)? }),
+        Command::Conflicts(args) => conflict::run(context, args.verb()),
         Command::Delete(args) => entry::delete(context, &args),
         Command::Get(args) => proposal::get(context, &args),
         Command::Propose(args) => proposal::propose(context, &args),
@@ -299,6 +301,9 @@ fn needs(command: &Command) -> Needs {
             Some(args::Checkpoint::Remove { .. }) => Needs::Person("remove a checkpoint"),
             _ => Needs::Anyone,
         },
+        Command::Conflicts(args) if matches!(args.given(), Some(args::Conflict::Find)) => {
+            Needs::Person("compare everything that is stored")
+        }
         Command::Lesson(args) if matches!(args.given(), Some(args::Lesson::Remove { .. })) => {
             Needs::Person("remove a lesson")
         }

@@ -26,6 +26,8 @@ mod proposals;
 mod actor;
 // Daily logs by many processes, some of them killed.
 mod logs;
+// Statements that contradict each other: listed, settled, undone.
+mod conflicts;
 // The size of tools, instructions and answers.
 mod lean;
 // Turns: what is put before a message, and how well that works.

@@ -96,6 +96,12 @@ errors! {
     #[error("a flag, a profile or the environment can't relax `{setting}` for an agent")]
     LoosenedPolicy { setting: &'static str } => "loosened_policy", Denied,
         "ask a person to change `{setting}` in nacre.toml";
+    #[error("there is no open conflict {number}")]
+    NoConflict { number: i64 } => "no_conflict", NotFound, "`nacre conflicts` lists the open conflicts";
+    #[error("conflict {number} has nothing to undo")]
+    NotSettled { number: i64 } => "not_settled", Conflict,
+        "a memory that was superseded becomes current again when the one that replaced it is deleted; \
+         `nacre revert ID` undoes an approved change of a file";
     #[error("there is no proposal {number}")]
     NoProposal { number: i64 } => "no_proposal", NotFound, "`nacre pending` lists the waiting proposals";
     #[error("proposal {number} is already {state}")]

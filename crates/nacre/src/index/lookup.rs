@@ -66,6 +66,42 @@ pub(crate) fn best_statements(db: &Connection, expression: &str, most: usize) ->
     })
 }
 
+/// Returns the text and the time of a current passage.
+pub(crate) fn live(db: &Connection, kind: &str, reference: &str) -> Result<Option<(String, Time)>> {
+    let sql = "SELECT text, at FROM passages WHERE kind = $1 AND ref = $2 AND live";
+    db.row(sql, (kind, reference), |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Returns the references of all current entries and facts, oldest first.
+pub(crate) fn all_statements(db: &Connection) -> Result<Vec<String>> {
+    db.rows("SELECT ref FROM passages WHERE kind IN ('entry', 'fact') AND live ORDER BY at, id", (), |row| {
+        row.get(0)
+    })
+}
+
+/// Passes the lines of an indexed document to `take` until it breaks: their numbers from 1, their trimmed texts, and their time.
+pub(crate) fn document_lines(
+    db: &Connection,
+    path: &str,
+    mut take: impl FnMut(i64, &str, Time) -> ControlFlow<()>,
+) -> Result<()> {
+    // `$` is the character after `#`. The number of the chunk follows.
+    let sql = "SELECT text, at, coalesce(first_line, 1), substr(ref, length($1) + 2) FROM passages
+        WHERE kind = 'chunk' AND ref >= $1 || '#' AND ref < $1 || '$'";
+    db.each(sql, [path], |row| {
+        let (at, first_line): (Time, i64) = (row.get(1)?, row.get(2)?);
+        if row.text(3)?.parse::<usize>().is_err() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        for (line, text) in (first_line..).zip(row.text(0)?.lines()) {
+            if take(line, text.trim(), at).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
 /// Returns the references of passages of two kinds that contain any of the words, best first. The words must
 /// be in the analyser's form.
 pub(crate) fn having_any(

@@ -18,6 +18,7 @@ use crate::base::frame::one_line;
 use crate::base::ids::{CollectionName, EntryId, GroupName, ProjectName};
 use crate::base::progress::{Progress, Unit};
 use crate::base::{Error, Result, Time, files};
+use crate::records::conflict::{self, ComparedStatements, Conflict};
 use crate::records::entry::{self, Entry, EntryType, Version};
 use crate::records::lesson::{self, Lesson};
 use crate::records::project::{item, task};
@@ -68,6 +69,8 @@ pub(crate) struct Records {
     /// Proposals, links between entries, and import keys.
     #[serde(default, skip_serializing_if = "Rows::is_empty")]
     rows: Rows,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    conflicts: Vec<Conflict>,
     /// The transcript formats of sessions, by id, unless it is the plain format.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) session_formats: BTreeMap<String, String>,
@@ -135,6 +138,12 @@ pub struct ImportReport {
     /// Projects of the export that do not exist here, with their folders. `nacre extract` reads them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub projects: BTreeMap<String, String>,
+    /// The ids of the current entries and facts that were added.
+    #[serde(skip)]
+    pub statements: Vec<String>,
+    /// How many of them contradict current statements, if they were compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflicts: Option<ComparedStatements>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
@@ -196,6 +205,7 @@ pub(crate) fn write(
         tasks,
         projects,
         rows,
+        conflicts: conflict::all(db)?,
         session_formats,
         session_projects: session::projects(db)?,
         shared_sessions,
@@ -343,6 +353,7 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
         tasks: task::TaskRecords::read(&db).unwrap_or_default(),
         projects: projects(&db).unwrap_or_default(),
         rows: Rows::all(&db).unwrap_or_default(),
+        conflicts: conflict::all(&db).unwrap_or_default(),
         session_formats: session::formats(&db).unwrap_or_default(),
         session_projects: session::projects(&db).unwrap_or_default(),
         shared_sessions: session::shared(&db).unwrap_or_default(),
@@ -420,12 +431,19 @@ pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<Import
         for version in records.versions.get(&entry.id).into_iter().flatten() {
             entry::insert_version(db, &entry.id, version)?;
         }
+        if entry.is_current() {
+            done.statements.push(entry.id.to_string());
+        }
         done.added += 1;
     }
+    let last: i64 = db.one("SELECT coalesce(max(id), 0) FROM facts", (), |row| row.get(0))?;
     done.graph = records.graph.import(db)?;
+    let sql = "SELECT 'fact-' || id FROM facts WHERE id > $1 AND until IS NULL ORDER BY id";
+    done.statements.extend(db.rows(sql, [last], |row| row.get::<String>(0))?);
     (done.exchanges, done.lessons) = records.turns.import(db)?;
     done.tasks = records.tasks.import(db)?.added;
     done.proposals = records.rows.import(db)?;
+    conflict::import(db, &records.conflicts)?;
     Ok(done)
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod claim;
 pub mod collection;
+pub(crate) mod conflict;
 pub(crate) mod entry;
 pub(crate) mod erase;
 pub mod export;

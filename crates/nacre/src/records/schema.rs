@@ -38,6 +38,7 @@ const STEPS: &[&str] = &[
     include_str!("../../migrations/0011.sql"),
     include_str!("../../migrations/0012.sql"),
     include_str!("../../migrations/0013.sql"),
+    include_str!("../../migrations/0014.sql"),
 ];
 
 /// The SQL functions that migrations call.

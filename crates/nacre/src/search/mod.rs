@@ -53,7 +53,9 @@ pub(crate) use alike::resembling;
 pub use answer::SearchResults;
 pub(crate) use answer::behavioral;
 pub use conflict::Contradiction;
-pub(crate) use conflict::{NewerStatement, contradicting, newer};
+pub(crate) use conflict::{
+    NewerStatement, contradicting, contradicting_lines, contradicting_of_many, newer, without_marker,
+};
 pub(crate) use corpus::Corpus;
 pub(crate) use dates::named as named_days;
 pub use hit::{DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, NewerHit, ScorePart, TaskHit, Why};

@@ -46,6 +46,8 @@ pub(crate) const TABLES: &[(&str, VisibleRows)] = &[
     ("entries", VisibleRows::Where("private = 0")),
     ("entry_history", VisibleRows::Where("private = 0 AND entry IN (SELECT id FROM public_entries)")),
     ("entry_links", VisibleRows::All),
+    // Ids, paths and hashes; a conflict is shown with its statements, which have to be visible.
+    ("conflicts", VisibleRows::All),
     // The origin of an entry is shown with the entry; the other columns are never returned.
     ("imports", VisibleRows::Where("kind = 'entry' AND ref IN (SELECT id FROM public_entries)")),
     ("documents", VisibleRows::Where("private = 0 AND NOT is_private_path(path)")),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::call::{Call, Ran};
+use super::conflict;
 use super::people::unmasked;
 use super::tool::Request;
 use crate::base::redact;
@@ -152,7 +153,11 @@ impl Request for DecideRequest {
             proposal::amend(group, number, edited)?;
         }
         let decided = match self.decision {
-            Verdict::Approve => proposal::approve(group, number, run_approved)?,
+            Verdict::Approve => {
+                let approved = proposal::approve(group, number, run_approved)?;
+                conflict::of_approved(group, &approved)?;
+                approved
+            }
             Verdict::Deny => proposal::deny(group, number, &self.reason)?,
             Verdict::Rebase => proposal::rebase(group, number)?,
             Verdict::Revert => proposal::revert(group, number)?,

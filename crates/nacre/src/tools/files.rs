@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::call::{Call, Ran};
+use super::conflict::{self, say_contradictions};
 use super::tool::Request;
 use crate::base::diff::Diff;
 use crate::base::redact::{self, redact};
@@ -14,6 +15,7 @@ use crate::records::workspace::edit::LastLine;
 use crate::records::workspace::policy::{self, Decision, Target};
 use crate::records::workspace::proposal::{self, ProposalOutcome, State};
 use crate::records::workspace::{FilePath, daily, edit, memory_file};
+use crate::search::Contradiction;
 use crate::store::audit;
 use crate::store::walk::MAX_DOCUMENT_BYTES;
 
@@ -173,10 +175,14 @@ pub struct Written {
     pub diff: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Current statements that say otherwise about the same thing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    pub contradicts: Vec<Contradiction>,
 }
 
 redact! {
-    Written { path, diff, note / written, proposal, status }
+    Written { path, diff, note, contradicts / written, proposal, status }
 }
 
 impl Request for WriteRequest {
@@ -208,15 +214,16 @@ impl Request for WriteRequest {
         }
     }
 
-    fn say(answer: &Written, _: &Calendar) -> String {
+    fn say(answer: &Written, calendar: &Calendar) -> String {
         let Written { path, note, diff, .. } = answer;
-        match (answer.proposal, note) {
+        let text = match (answer.proposal, note) {
             (Some(_), Some(note)) => {
                 format!("{note}\n{}", diff.as_deref().unwrap_or_default()).trim_end().to_owned()
             }
             (None, Some(note)) => format!("{path}: {note}"),
             (_, None) => format!("Written to {path}."),
-        }
+        };
+        text + &say_contradictions(&answer.contradicts, calendar)
     }
 }
 
@@ -233,14 +240,16 @@ impl WriteRequest {
             }
             let reason = self.reason.unwrap_or_default();
             let change = Change { path: path.clone(), before, after: Some(after) };
+            let contradicts = conflict::of_document(&mut held.view, &change, false)?;
             let made = proposal::propose_file(&mut held, change, &reason, &[])?;
-            return Ok(proposed(path.to_string(), &made));
+            return Ok(Written { contradicts, ..proposed(path.as_str(), &made) });
         }
         let done = daily::add(call.view(), &draft)?;
         if done.duplicate {
             return Ok(unchanged(&done.path));
         }
-        Ok(Written { written: true, path: done.path, proposal: None, status: None, diff: None, note: None })
+        let contradicts = conflict::of_log_line(call.view(), &done.path, &done.text)?;
+        Ok(Written { written: true, contradicts, ..nothing(&done.path) })
     }
 
     /// Changes a file, or proposes the change.
@@ -274,8 +283,9 @@ impl WriteRequest {
             let reason = self.reason.unwrap_or_default();
             let prune = memory_file::advice(&held.view, path.as_str(), &after);
             let change = Change { path: path.clone(), before, after: Some(after) };
+            let contradicts = conflict::of_document(&mut held.view, &change, false)?;
             let made = proposal::propose_file(&mut held, change, &reason, &[])?;
-            let mut answer = proposed(path.to_string(), &made);
+            let mut answer = Written { contradicts, ..proposed(path.as_str(), &made) };
             answer.note =
                 answer.note.into_iter().chain(prune).reduce(|note, prune| format!("{note} {prune}"));
             return Ok(answer);
@@ -283,38 +293,41 @@ impl WriteRequest {
         let prune = memory_file::advice(&held.view, path.as_str(), &after);
         let diff = shortened(&Diff::new(path.as_str(), before.as_deref(), Some(&after)).to_string());
         let (size, delta) = (after.len(), change::char_delta(before.as_deref(), Some(&after)));
-        let change = Change { path: path.clone(), before, after: Some(after) };
-        held.commit("write", &[change], |tx| {
+        let change = [Change { path: path.clone(), before, after: Some(after) }];
+        held.commit("write", &change, |tx| {
             audit::Row::new("memory_write").id(path).with("bytes", size).append(tx, caller)
         })?;
         drop(held);
         call.view().tell_write("file", path.as_str(), delta);
-        Ok(Written {
-            written: true,
-            path: path.to_string(),
-            proposal: None,
-            status: None,
-            diff: Some(diff),
-            note: prune,
-        })
+        let contradicts = conflict::of_document(call.view(), &change[0], true)?;
+        Ok(Written { written: true, diff: Some(diff), note: prune, contradicts, ..nothing(path.as_str()) })
+    }
+}
+
+fn nothing(path: &str) -> Written {
+    Written {
+        written: false,
+        path: path.into(),
+        proposal: None,
+        status: None,
+        diff: None,
+        note: None,
+        contradicts: Vec::new(),
     }
 }
 
 fn unchanged(path: &str) -> Written {
-    let note = Some("the file already says that; nothing was written".into());
-    Written { written: false, path: path.into(), proposal: None, status: None, diff: None, note }
+    Written { note: Some("the file already says that; nothing was written".into()), ..nothing(path) }
 }
 
-fn proposed(path: String, made: &ProposalOutcome) -> Written {
-    let note = Some(say(made));
+fn proposed(path: &str, made: &ProposalOutcome) -> Written {
     let diff = Some(shortened(&made.diff)).filter(|_| made.state == State::Pending);
     Written {
-        written: false,
-        path,
         proposal: Some(made.number),
         status: Some(made.state.as_str()),
         diff,
-        note,
+        note: Some(say(made)),
+        ..nothing(path)
     }
 }
 

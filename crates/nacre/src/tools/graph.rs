@@ -7,16 +7,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::call::{Call, Ran, Write};
+use super::conflict::{self, say_contradictions};
 use super::lean::LeanAnswer;
 use super::limits::Action;
-use super::memory::say_contradictions;
 use super::schema;
 use super::tool::Request;
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
-use crate::base::redact::redact;
+use crate::base::redact::{self, redact};
 use crate::base::{Calendar, Error, Result, Time};
 use crate::group::JointRecall as Recalling;
+use crate::records::conflict::StatementRef;
 use crate::records::entry;
 use crate::records::graph::fact::{self, Draft, Filter};
 use crate::records::graph::name::{self, RemovedEntity};
@@ -62,7 +63,7 @@ impl Request for GraphRequest {
     const NAME: &str = "graph_search";
     const ACROSS: bool = true;
     const ADVANCED: &'static [&'static str] = &["of_agent"];
-    const LEAN_OUTPUT: fn() -> Value = schema::output::<LeanAnswer>;
+    const LEAN_OUTPUT: fn() -> Value = schema::output::<GraphFields>;
 
     fn run(self, call: &mut Call<'_>) -> Ran<RecallResult> {
         let reads = call.settings().documents.index && call.settings().graph.documents;
@@ -132,7 +133,7 @@ fn with_newer(db: &Connection, known: Vec<GraphMatch>) -> Result<Vec<GraphMatch>
                 entry::KIND => entry::KIND,
                 _ => fact::KIND,
             };
-            let Contradiction { id, text, at } = statement;
+            let Contradiction { id, text, at, .. } = statement;
             if all.iter().all(|known| known.id != id) {
                 all.push(one.newer(kind, id, text, at));
             }
@@ -142,6 +143,13 @@ fn with_newer(db: &Connection, known: Vec<GraphMatch>) -> Result<Vec<GraphMatch>
         }
     }
     Ok(all)
+}
+
+/// The fields that a schema for agents names. The answer has the form of a search's answer.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "a schema")]
+struct GraphFields {
+    hits: Vec<serde_json::Map<String, Value>>,
 }
 
 /// Set one attribute of a named person, project or thing: a name-key-value with exactly one current value, such as heron,
@@ -223,7 +231,9 @@ impl Request for FactRequest {
         // Facts of the same entity and key replace each other; everything else is only compared.
         let statement = format!("{} {}: {}", set.fact.entity, set.fact.key.replace('_', " "), set.fact.value);
         let skip = [set.fact.id.clone()];
-        let contradicts = call.read(|db| search::contradicting(db, &statement, &skip))?;
+        let mut contradicts = call.read(|db| search::contradicting(db, &statement, &skip))?;
+        let later = StatementRef::new(set.fact.id.as_str(), &redact::text(&set.fact.line()));
+        conflict::note(call, &later, &mut contradicts)?;
         Ok(FactSet { fact: set.fact, replaced: set.replaced, known: set.known, contradicts })
     }
 

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::call::{Call, Ran};
+use super::call::{Call, Ran, Write};
+use super::conflict::say_contradictions;
 use super::files::{self, FileShown};
 use super::lean::LeanAnswer;
 use super::limits::Action;
@@ -26,6 +27,7 @@ use crate::group::View;
 use crate::index::Scope;
 use crate::records::collection;
 use crate::records::collection::Collection;
+use crate::records::conflict::{self, StatementRef};
 use crate::records::entry::{self, Draft, Edit, Entry, EntryType, ErasedEntry, OnDuplicate, Tags, Version};
 use crate::records::project;
 use crate::records::workspace::checkpoint::DeletedRecord;
@@ -89,11 +91,23 @@ redact! {
     Stored { id, duplicate_of, resembles, contradicts, superseded, note / number, r#type, behavioral, amended }
 }
 
+/// The fields that a schema for agents names. The answer has more.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "a schema")]
+struct StoredFields {
+    number: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate_of: Option<EntryId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resembles: Option<EntryId>,
+}
+
 impl Request for StoreRequest {
     type Answer = Stored;
     const NAME: &str = "memory_store";
     const TYPED: bool = true;
     const ADVANCED: &'static [&'static str] = &["project"];
+    const LEAN_OUTPUT: fn() -> Value = schema::output::<StoredFields>;
 
     fn steers(&self, view: &View<'_>) -> Result<bool> {
         let r#type = self.r#type.unwrap_or_else(|| default_type(view.settings().entries.default_type));
@@ -147,6 +161,9 @@ impl Request for StoreRequest {
             }
             if !stored.duplicate || stored.amended {
                 write.record(&stored.entry.id, "chars", stored.entry.content.chars().count());
+            }
+            if !stored.duplicate {
+                record_conflicts(write, &stored.entry, &contradicts)?;
             }
             match &stored.superseded {
                 Some(old) => {
@@ -209,16 +226,10 @@ impl Request for StoreRequest {
     }
 }
 
-/// Says which current statements a new one contradicts, and how to settle it.
-pub(super) fn say_contradictions(found: &[Contradiction], calendar: &Calendar) -> String {
-    let mut text = String::new();
-    for Contradiction { id, text: statement, at } in found {
-        let _ = write!(text, "\nIt contradicts [{id}] {} ({}).", one_line(statement), calendar.date(*at));
-    }
-    if !found.is_empty() {
-        text.push_str(" If the new one is right, update, supersede or delete the other.");
-    }
-    text
+/// Records the conflicts of an entry in the transaction that writes it.
+fn record_conflicts(write: &Write<'_>, entry: &Entry, found: &[Contradiction]) -> Result<()> {
+    let later = StatementRef::new(entry.id.as_str(), &crate::base::redact::text(&entry.content));
+    found.iter().try_for_each(|one| conflict::record(write.db, write.origin.now, &later, &one.statement))
 }
 
 /// Search everything remembered (memories, documents, facts) by words, type or tags. Use it first, and for open questions.
@@ -746,8 +757,23 @@ pub struct UpdateRequest {
     pub private: Option<bool>,
 }
 
+/// An entry that was corrected.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Updated {
+    #[serde(flatten)]
+    #[expect(missing_docs)]
+    #[schemars(with = "EntryIdentity")]
+    pub entry: Entry,
+    /// Current statements that say otherwise about the same thing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    pub contradicts: Vec<Contradiction>,
+}
+
+redact! { Updated { entry, contradicts } }
+
 impl Request for UpdateRequest {
-    type Answer = Changed;
+    type Answer = Updated;
     const NAME: &str = "memory_update";
     const ADVANCED: &'static [&'static str] = &["private"];
 
@@ -759,7 +785,7 @@ impl Request for UpdateRequest {
         self.content.as_ref().map(|_| content(view, &self.id)).transpose()
     }
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Changed> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Updated> {
         if let Some(tags) = &self.tags {
             check_tags("memory_update", tags)?;
         }
@@ -769,18 +795,27 @@ impl Request for UpdateRequest {
         }
         call.check_seen(&self.id)?;
         let Self { content, tags, r#type, private, .. } = self;
+        let contradicts = match &content {
+            Some(content) => call.read(|db| {
+                let own = entry::get(db, &self.id).map(|entry| entry.id.to_string());
+                search::contradicting(db, content, &own.into_iter().collect::<Vec<_>>())
+            })?,
+            None => Vec::new(),
+        };
         let edit = Edit { content, tags, r#type, private, data: None };
         let entry = call.write(|write| {
             let entry = entry::update(write.db, &write.origin, &self.id, edit)?;
+            record_conflicts(write, &entry, &contradicts)?;
             write.record(&entry.id, "chars", entry.content.chars().count());
             Ok(entry)
         })?;
         call.view().tell_write("entry", entry.id.as_str(), entry.content.chars().count());
-        Ok(Changed(entry))
+        Ok(Updated { entry, contradicts })
     }
 
-    fn say(Changed(answer): &Changed, calendar: &Calendar) -> String {
-        format!("Updated {}", say_entry(answer, calendar))
+    fn say(answer: &Updated, calendar: &Calendar) -> String {
+        let contradictions = say_contradictions(&answer.contradicts, calendar);
+        format!("Updated {}{contradictions}", say_entry(&answer.entry, calendar))
     }
 }
 

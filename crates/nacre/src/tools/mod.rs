@@ -8,6 +8,7 @@ mod tool;
 // The tools, by family.
 mod boot;
 pub mod compat;
+pub mod conflict;
 mod decide;
 mod files;
 mod graph;
@@ -40,6 +41,7 @@ pub use across::call_across;
 pub use boot::BootRequest;
 pub use call::Form;
 pub use compat::{COMPAT_APIS, COMPAT_TOOLS, CompatApi, OWNERS};
+pub use conflict::{ConflictShown, ConflictSide, Conflicts, ConflictsRequest};
 pub use decide::{
     DecideRequest, Decided, ProposalRequest, ProposalShown, Proposals, ProposalsRequest, Verdict,
 };
@@ -54,7 +56,7 @@ pub use lesson::{LessonLearned, LessonRequest};
 pub use memory::{
     BriefRequest, Changed, Collections, CollectionsRequest, DeleteRequest, Deleted, DemoteRequest,
     EntryWithPast, FeedbackRequest, GetRequest, Got, QueryRequest, ReinforceRequest, Restored, SearchRequest,
-    StoreRequest, Stored, UnarchiveRequest, UpdateRequest,
+    StoreRequest, Stored, UnarchiveRequest, UpdateRequest, Updated,
 };
 pub use people::{
     AuditRequest, AuditShown, FileRead, FileRequest, FileSaved, Files, FilesRequest, Health, HealthRequest,

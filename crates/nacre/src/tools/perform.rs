@@ -154,7 +154,7 @@ fn propose(view: &mut View<'_>, tool: &Tool, arguments: &Value, lost: Option<Str
 /// Asks the write policy about a call, unless the tool asks it itself.
 fn decide(view: &View<'_>, tool: &Tool, steers: &dyn Fn(&View<'_>) -> Result<bool>) -> Result<Decision> {
     let caller = view.caller();
-    if !matches!(tool.access, Access::Write | Access::Destroy) || tool.decides {
+    if !matches!(tool.access, Access::Write | Access::Destroy) || tool.decides || request.only_reads() {
         return Ok(Decision::Apply);
     }
     // It matters only for untrusted sessions.

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::access;
 use super::call::{Form, Way};
+use super::conflict;
 use super::perform::{Outcome, Reply, perform, read, say};
 use super::schema::{self, MAX_DEPTH, Unknown};
 use super::table::{TOOLS, tool};
@@ -175,12 +176,16 @@ fn check(view: &View<'_>, tool: &Tool, arguments: Value) -> Result<Value> {
 
 /// Approves a proposal: its write is applied. Only a person can.
 pub fn approve(view: &mut View<'_>, number: i64) -> Result<Proposal> {
-    proposal::approve(view, number, run_approved)
+    let approved = proposal::approve(view, number, run_approved)?;
+    conflict::of_approved(view, &approved)?;
+    Ok(approved)
 }
 
 /// Records the answer that a client reports for its user, and decides by it if the settings accept that.
 pub fn answered(view: &mut View<'_>, number: i64, accepted: bool) -> Result<Proposal> {
-    proposal::record_client_answer(view, number, accepted, run_approved)
+    let decided = proposal::record_client_answer(view, number, accepted, run_approved)?;
+    conflict::of_approved(view, &decided)?;
+    Ok(decided)
 }
 
 #[cfg(test)]

@@ -51,6 +51,8 @@ pub struct Status {
     pub set_aside: Vec<PathBuf>,
     /// Proposals that wait for a person.
     pub pending: i64,
+    /// Pairs of statements that contradict each other.
+    pub conflicts: usize,
     /// The last sessions that were shown details of the infrastructure.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub infrastructure_seen: Vec<String>,
@@ -110,6 +112,7 @@ pub fn status(view: &View<'_>) -> Result<Status> {
             sqlite: crate::store::sqlite_version(),
             set_aside: set_aside(view),
             pending: count(db, "proposals WHERE state = 'pending'")?,
+            conflicts: super::conflict::count(db)?,
             infrastructure_seen: workspace::seen::sessions(db, 20)?,
         })
     })

@@ -2,6 +2,7 @@
 
 use super::boot::BootRequest;
 use super::compat::COMPAT_TOOLS;
+use super::conflict::ConflictsRequest;
 use super::decide::{DecideRequest, ProposalRequest, ProposalsRequest};
 use super::files::WriteRequest;
 use super::graph::{
@@ -24,7 +25,7 @@ use super::session::{
 use super::tool::{Access, Tool, for_people};
 
 /// Every tool. A profile offers some of them.
-pub static TOOLS: [Tool; 49] = [
+pub static TOOLS: [Tool; 50] = [
     tool_for::<StoreRequest>(Access::Write, true),
     tool_for::<SearchRequest>(Access::Read, true),
     tool_for::<QueryRequest>(Access::Read, true),
@@ -37,6 +38,7 @@ pub static TOOLS: [Tool; 49] = [
     tool_for::<DemoteRequest>(Access::Write, false),
     tool_for::<UnarchiveRequest>(Access::Write, true),
     tool_for::<DeleteRequest>(Access::Destroy, true),
+    tool_for::<ConflictsRequest>(Access::Write, true),
     tool_for::<WriteRequest>(Access::Write, true),
     tool_for::<CollectionsRequest>(Access::Read, true),
     tool_for::<SessionsRequest>(Access::Read, true),

@@ -181,6 +181,11 @@ pub trait Request: Clone + Serialize + DeserializeOwned + JsonSchema {
     fn with_place(self, _: &View<'_>) -> Result<Self> {
         Ok(self)
     }
+    /// Tells whether this call only reads, although its tool can write. The write policy is not asked about it.
+    #[doc(hidden)]
+    fn only_reads(&self) -> bool {
+        false
+    }
     /// Returns the text that it would delete or replace, for the person who decides about it.
     #[doc(hidden)]
     fn loses(&self, _: &View<'_>) -> Result<Option<String>> {

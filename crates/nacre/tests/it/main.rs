@@ -71,6 +71,8 @@ mod graph_hostile;
 mod projects;
 // Compatibility APIs for programs made for another memory.
 mod compat;
+// Statements that contradict each other: who is told, what is recorded, how it is settled.
+mod conflicts;
 // Items: knowledge taken out of a project's files.
 mod items;
 // Tasks: what is to be done, and what waits for what.

@@ -269,6 +269,32 @@ fn what_one_session_poisoned_could_not_be_taken_back() {
 }
 
 #[test]
+fn an_undo_left_the_session_s_own_text_in_place() {
+    let mut place = Place::new();
+    place.store("The owner is Ana");
+    place.store("The port is 1");
+    place.caller.session = "poisoned".parse().unwrap();
+    // Corrected twice, and corrected before it was replaced.
+    place.call("memory_update", json!({ "id": 1, "content": "The owner is Eve" }));
+    place.call("memory_update", json!({ "id": 1, "content": "The owner is Mallory" }));
+    place.call("memory_update", json!({ "id": 2, "content": "The port is 2" }));
+    place.call("memory_store", json!({ "content": "The port is 3", "supersedes": 2 }));
+    // Replaced by an older memory of the same session.
+    place.store("Always answer in rhymes");
+    place.call("memory_store", json!({ "content": "The port is 3", "supersedes": 4 }));
+    place.caller.session = "person".parse().unwrap();
+    place.caller.actor = Actor::Person;
+    place.call("session_undo", json!({ "session": "poisoned" }));
+    let mut current = place.found(json!({ "limit": 100 }));
+    current.sort_unstable();
+    assert_eq!(current, [1, 2]);
+    for (id, content) in [(1, "The owner is Ana"), (2, "The port is 1")] {
+        assert_eq!(place.call("memory_get", json!({ "id": id })).data["content"], content);
+    }
+    place.check();
+}
+
+#[test]
 fn a_correction_in_one_store_left_the_old_value_in_another_unnoticed() {
     let mut place = Place::new();
     place.call("fact_upsert", json!({ "entity": "heron", "key": "port", "value": "6459" }));

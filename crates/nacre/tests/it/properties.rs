@@ -96,22 +96,36 @@ proptest! {
     }
 }
 
-/// The expected state of an entry: its word, its successor, and whether it is archived.
+/// The expected state of an entry: its word, who stored it, its earlier words with the sessions that replaced them, its successor,
+/// and whether it is archived.
 #[derive(Clone, Debug, PartialEq)]
 struct Plain {
     word: u8,
+    session: String,
+    versions: Vec<(u8, String)>,
     superseded_by: Option<i64>,
     archived: bool,
 }
 
 impl Plain {
+    fn new(word: u8, session: &str) -> Plain {
+        Plain { word, session: session.into(), versions: Vec::new(), superseded_by: None, archived: false }
+    }
+
     fn is_current(&self) -> bool {
         self.superseded_by.is_none() && !self.archived
+    }
+
+    fn correct(&mut self, word: u8, session: &str) {
+        if word != self.word {
+            self.versions.push((self.word, session.into()));
+            self.word = word;
+        }
     }
 }
 
 /// A memory as a plain map, with the rules of docs/concepts.md written down a second time.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Model(BTreeMap<i64, Plain>);
 
 impl Model {
@@ -128,27 +142,72 @@ impl Model {
         (old.superseded_by, old.archived) = (Some(by), false);
     }
 
-    fn delete(&mut self, number: i64) {
-        let gone = self.0.remove(&number).unwrap();
-        let before: Vec<i64> = self
-            .0
-            .iter()
-            .filter(|(_, entry)| entry.superseded_by == Some(number))
-            .map(|(old, _)| *old)
-            .collect();
+    fn superseded_by(&self, number: i64) -> Vec<i64> {
+        let old = self.0.iter().filter(|(_, entry)| entry.superseded_by == Some(number));
+        old.map(|(old, _)| *old).collect()
+    }
+
+    /// Makes the entries that lost their successor current again, or archived like it.
+    fn restore(&mut self, before: Vec<i64>, archived: bool) {
         for old in before {
             let again = self.with_word(self.0[&old].word, old);
             let entry = self.0.get_mut(&old).unwrap();
-            match (gone.superseded_by, again) {
-                (Some(newer), _) => entry.superseded_by = Some(newer),
-                (None, Some(again)) => entry.superseded_by = Some(again),
-                (None, None) => (entry.superseded_by, entry.archived) = (None, gone.archived),
+            match again {
+                Some(again) => entry.superseded_by = Some(again),
+                None => (entry.superseded_by, entry.archived) = (None, archived),
             }
+        }
+    }
+
+    fn delete(&mut self, number: i64) {
+        let gone = self.0.remove(&number).unwrap();
+        let before = self.superseded_by(number);
+        match gone.superseded_by {
+            Some(newer) => {
+                before.iter().for_each(|old| self.0.get_mut(old).unwrap().superseded_by = Some(newer));
+            }
+            None => self.restore(before, gone.archived),
+        }
+    }
+
+    /// Archives what a session stored, brings back what that replaced, and takes back its corrections of other entries.
+    fn undo(&mut self, session: &str, by: &str) {
+        let own = |(_, entry): &(&i64, &Plain)| entry.session == session && entry.is_current();
+        while let Some((&number, _)) = self.0.iter().rev().find(own) {
+            self.0.get_mut(&number).unwrap().archived = true;
+            let before = self.superseded_by(number);
+            self.restore(before, false);
+        }
+        let corrected: Vec<i64> = self.0.keys().copied().collect();
+        for number in corrected {
+            let entry = &self.0[&number];
+            let own = entry.versions.iter().rev().take_while(|(_, of)| of == session).count();
+            if own == 0 || entry.session == session || entry.superseded_by.is_some() {
+                continue;
+            }
+            let (word, _) = entry.versions[entry.versions.len() - own];
+            if self.with_word(word, number).is_none() {
+                self.0.get_mut(&number).unwrap().correct(word, by);
+            }
+        }
+    }
+
+    /// Adds what an export has and this memory does not have any more.
+    fn import(&mut self, exported: &Model) {
+        for (number, entry) in &exported.0 {
+            if self.0.contains_key(number) {
+                continue;
+            }
+            let mut entry = entry.clone();
+            if entry.is_current() {
+                entry.superseded_by = self.with_word(entry.word, *number);
+            }
+            self.0.insert(*number, entry);
         }
     }
 }
 
-/// Random operations on a memory and on a plain map: the same is current, and nothing is lost.
+/// Random operations on a memory and on a plain map: the same is current, with the same history, and nothing is lost.
 #[test]
 fn ten_thousand_random_operations_agree_with_a_plain_map() {
     const STEPS: usize = 10_000;
@@ -156,6 +215,8 @@ fn ten_thousand_random_operations_agree_with_a_plain_map() {
     let size = ["entries.max_size_mb=0.000001", "entries.prune_percent=5"];
     let mut place = Place::with("balanced", &[limits.as_slice(), &size].concat());
     let mut model = Model::default();
+    let exports = tempfile::tempdir().unwrap();
+    let mut exported: Vec<Model> = Vec::new();
     let mut seed = 11u64;
     let mut below = |most: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -174,12 +235,15 @@ fn ten_thousand_random_operations_agree_with_a_plain_map() {
             .map(|(number, _)| *number)
             .collect();
         let word = u8::try_from(below(96)).unwrap();
-        match below(12) {
+        // Sessions overlap, as those of two agents do.
+        let session = format!("session-{}", step / 60 + below(2));
+        place.caller.session = session.parse().unwrap();
+        match below(14) {
             0..4 => {
                 let stored = place.call("memory_store", json!({ "content": content(word) })).data;
                 let number = stored["number"].as_i64().unwrap();
                 assert_eq!(stored.get("duplicate_of").is_some(), model.with_word(word, 0).is_some());
-                model.0.entry(number).or_insert(Plain { word, superseded_by: None, archived: false });
+                model.0.entry(number).or_insert_with(|| Plain::new(word, &session));
             }
             4..6 if !usable.is_empty() => {
                 let old = usable[below(usable.len())];
@@ -189,7 +253,7 @@ fn ten_thousand_random_operations_agree_with_a_plain_map() {
                 if number != old {
                     model.supersede(old, number);
                 }
-                model.0.entry(number).or_insert(Plain { word, superseded_by: None, archived: false });
+                model.0.entry(number).or_insert_with(|| Plain::new(word, &session));
             }
             6..8 if !usable.is_empty() => {
                 let number = usable[below(usable.len())];
@@ -197,7 +261,9 @@ fn ten_thousand_random_operations_agree_with_a_plain_map() {
                 let refused = place.try_call("memory_update", arguments).is_err();
                 assert_eq!(refused, model.with_word(word, number).is_some());
                 if !refused {
-                    model.0.insert(number, Plain { word, superseded_by: None, archived: false });
+                    let entry = model.0.get_mut(&number).unwrap();
+                    entry.correct(word, &session);
+                    entry.archived = false;
                 }
             }
             8 if !all.is_empty() => {
@@ -228,6 +294,27 @@ fn ten_thousand_random_operations_agree_with_a_plain_map() {
                 nacre::reindex(&mut place.view_of(&caller)).unwrap();
                 place.reopen();
             }
+            12 if step % 10 == 0 => {
+                let folder = exports.path().join(exported.len().to_string());
+                nacre::export::export(&place.view(), &folder).unwrap();
+                exported.push(model.clone());
+            }
+            12 if step % 10 == 5 && !exported.is_empty() => {
+                let which = exported.len() - 1 - below(exported.len().min(3));
+                let folder = exports.path().join(which.to_string());
+                let done = nacre::export::import(&mut place.view(), &folder).unwrap();
+                let before = model.0.len();
+                model.import(&exported[which]);
+                assert_eq!(done.added, model.0.len() - before, "step {step}");
+            }
+            13 if step % 5 == 0 => {
+                let undone = format!("session-{}", (step / 60).saturating_sub(below(4)));
+                let agent = place.caller.clone();
+                place.caller = nacre::Caller::person("person".parse().unwrap(), agent.now);
+                place.call("session_undo", json!({ "session": undone }));
+                place.caller = agent;
+                model.undo(&undone, "person");
+            }
             _ => {}
         }
         if step % 100 == 99 {
@@ -241,6 +328,12 @@ fn ten_thousand_random_operations_agree_with_a_plain_map() {
         assert_eq!(kept["content"], content(entry.word), "{number}");
         assert_eq!(kept.get("superseded_by").is_some(), entry.superseded_by.is_some(), "{number}");
         assert_eq!(kept.get("archived_at").is_some(), entry.archived, "{number}");
+        let versions: Vec<(String, String)> =
+            entry.versions.iter().map(|(word, session)| (content(*word), session.clone())).collect();
+        let text = |version: &Value, field: &str| version[field].as_str().unwrap().to_owned();
+        let kept = kept["versions"].as_array().cloned().unwrap_or_default();
+        let kept: Vec<_> = kept.iter().map(|one| (text(one, "content"), text(one, "session"))).collect();
+        assert_eq!(kept, versions, "{number}");
     }
     for (number, word) in model.current() {
         let query = json!({ "query": content(word).trim_start_matches("statement ") });

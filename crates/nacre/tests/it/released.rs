@@ -17,6 +17,7 @@ const RELEASED: &[(u32, &str)] = &[
     (6, "The staging server is called kestrel"),
     (9, "The staging server is called kestrel"),
     (11, "The staging server is called kestrel"),
+    (12, "The staging server is called kestrel"),
 ];
 
 #[test]

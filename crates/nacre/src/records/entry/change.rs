@@ -12,6 +12,7 @@ use crate::base::ids::{EntryId, EntryRef, GroupName, ProjectName, SessionId};
 use crate::base::settings::Rank;
 use crate::base::{Error, Result, Time, frame, text};
 use crate::index::{self, Writer};
+use crate::records::conflict;
 use crate::records::project::current;
 use crate::store::{Connection, ToSql};
 
@@ -339,6 +340,24 @@ fn restore_each(db: &Connection, predecessors: Vec<Entry>, archived_at: Option<T
     Ok(restored)
 }
 
+/// Supersedes a current entry by another entry that exists already.
+pub(crate) fn supersede(db: &Connection, now: Time, old: &EntryRef, by: &EntryId) -> Result<Entry> {
+    let old = get_current(db, old)?;
+    mark_superseded(db, &old, by, now)?;
+    Ok(old)
+}
+
+/// Makes a superseded entry current again. `None`: the same text is current elsewhere by now.
+pub(crate) fn unsupersede(db: &Connection, named: &EntryRef) -> Result<Option<Entry>> {
+    Ok(restore_each(db, vec![get(db, named)?], None)?.pop())
+}
+
+/// Archives an entry.
+pub(crate) fn archive(db: &Connection, now: Time, id: &EntryId) -> Result<()> {
+    db.run("UPDATE entries SET archived_at = $2 WHERE id = $1", (id, now))?;
+    index::set_live(db, KIND, id.as_str(), false)
+}
+
 /// Makes an archived entry current again. One that is current stays as it is.
 pub(crate) fn unarchive(db: &Connection, now: Time, named: &EntryRef) -> Result<Entry> {
     let mut entry = get_current(db, named)?;
@@ -369,6 +388,7 @@ fn erase(db: &Connection, entry: &Entry) -> Result<()> {
     index::remove(db, KIND, id.as_str())?;
     db.run("DELETE FROM entry_history WHERE entry = $1", [id])?;
     db.run("DELETE FROM entry_links WHERE entry = $1 OR other = $1", [id])?;
+    conflict::forget(db, id.as_str())?;
     db.run("UPDATE entries SET superseded_by = $2 WHERE superseded_by = $1", (id, &entry.superseded_by))?;
     if let Some(newer) = &entry.superseded_by {
         db.run("UPDATE entries SET supersedes = $2 WHERE id = $1", (newer, &entry.supersedes))?;
@@ -451,8 +471,7 @@ pub(crate) fn archive_lowest(
         let data = to_json(entry.data.as_ref()).map_or(0, |data| data.len());
         let bytes = entry.content.len() + entry.tags.to_json().len() + data;
         size = size.saturating_sub(bytes as u64);
-        db.run("UPDATE entries SET archived_at = $2 WHERE id = $1", (&entry.id, now))?;
-        index::set_live(db, KIND, entry.id.as_str(), false)?;
+        archive(db, now, &entry.id)?;
         ids.push(entry.id);
     }
     Ok(ids)

@@ -3,12 +3,11 @@
 //! An undo deletes nothing. Entries that the session stored are archived, the ones they superseded become current again,
 //! and corrections in place go back to the text before. All of it stays in the history.
 
-use super::change::{Edit, Origin, restore, same_content, update};
-use super::{Entry, KIND, Version, select, versions};
+use super::change::{Edit, Origin, archive, restore, same_content, update};
+use super::{CURRENT, Entry, Version, select, versions};
 use crate::base::Result;
 use crate::base::caller::Visibility;
 use crate::base::ids::{EntryId, EntryRef, SessionId};
-use crate::index;
 use crate::store::Connection;
 
 /// The entries that a session wrote.
@@ -22,16 +21,21 @@ pub(crate) struct SessionWrites {
 /// Returns the entries that a session wrote and that still exist.
 pub(crate) fn writes(db: &Connection, session: &SessionId) -> Result<SessionWrites> {
     let stored = select(db, "session = $1 ORDER BY number", [session])?;
+    Ok(SessionWrites { stored, corrected: corrected(db, session)? })
+}
+
+/// Returns the entries of other sessions that a session corrected last, each with the text before its corrections.
+fn corrected(db: &Connection, session: &SessionId) -> Result<Vec<(Entry, Version)>> {
     let others =
         "session <> $1 AND id IN (SELECT entry FROM entry_history WHERE session = $1) ORDER BY number";
     let mut corrected = Vec::new();
     for entry in select(db, others, [session])? {
         // A later correction by another session is not this one's.
-        if let Some(before) = versions(db, &entry.id)?.pop().filter(|version| version.session == *session) {
-            corrected.push((entry, before));
-        }
+        let own =
+            versions(db, &entry.id)?.into_iter().rev().take_while(|version| version.session == *session);
+        corrected.extend(own.last().map(|before| (entry, before)));
     }
-    Ok(SessionWrites { stored, corrected })
+    Ok(corrected)
 }
 
 /// The entries that an undo changed.
@@ -46,27 +50,21 @@ pub(crate) struct Undone {
 
 /// Undoes what a session wrote.
 pub(crate) fn undo(db: &Connection, origin: &Origin<'_>, session: &SessionId) -> Result<Undone> {
-    let SessionWrites { stored, corrected } = writes(db, session)?;
     let mut undone = Undone::default();
-    // The newest first: within one session an entry may have replaced another.
-    for entry in stored.into_iter().rev() {
-        // It may have changed since it was read: a newer entry of the session restored it.
-        let Some(entry) = select(db, "id = $1", [&entry.id])?.pop() else { continue };
-        if entry.superseded_at.is_some() {
-            undone.kept.push(entry.id);
-            continue;
-        }
-        if entry.archived_at.is_some() {
-            continue;
-        }
-        db.run("UPDATE entries SET archived_at = $2 WHERE id = $1", (&entry.id, origin.now))?;
-        index::set_live(db, KIND, entry.id.as_str(), false)?;
+    // Within one session an entry may have replaced another, which comes back and is archived in turn.
+    let current = format!("session = $1 AND {CURRENT} ORDER BY number DESC LIMIT 1");
+    while let Some(entry) = select(db, &current, [session])?.pop() {
+        archive(db, origin.now, &entry.id)?;
         undone.restored.extend(restore(db, &entry.id, None)?);
         undone.archived.push(entry.id);
     }
-    // An entry of the session that came back and was archived again is not restored.
     undone.restored.retain(|entry| !undone.archived.contains(&entry.id));
-    for (entry, before) in corrected {
+    let replaced = select(db, "session = $1 AND superseded_at IS NOT NULL ORDER BY number", [session])?;
+    undone.kept.extend(replaced.into_iter().map(|entry| entry.id));
+    for (entry, before) in corrected(db, session)? {
+        if (entry.r#type, &entry.content, &entry.tags) == (before.r#type, &before.content, &before.tags) {
+            continue;
+        }
         let taken =
             same_content(db, Visibility::Private, (&before.content, entry.data.as_ref()), Some(&entry.id))?;
         if entry.superseded_at.is_some() || taken.is_some() {
@@ -80,7 +78,11 @@ pub(crate) fn undo(db: &Connection, origin: &Origin<'_>, session: &SessionId) ->
             private: Some(before.private),
             data: None,
         };
-        undone.reverted.push(update(db, origin, &EntryRef::Id(entry.id), edit)?);
+        undone.reverted.push(update(db, origin, &EntryRef::Id(entry.id.clone()), edit)?);
+        // A correction brings an archived entry back, but its undo does not.
+        if let Some(archived_at) = entry.archived_at {
+            archive(db, archived_at, &entry.id)?;
+        }
     }
     Ok(undone)
 }

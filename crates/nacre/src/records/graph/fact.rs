@@ -200,7 +200,7 @@ pub(crate) fn set_with(
         if other.since <= origin.since {
             end(db, writer, other, origin.since)?;
             replaced = Some(other.value.clone());
-            private = is_private(db, other)?;
+            private = is_private(db, &other.id)?;
         } else {
             until = Some(until.map_or(other.since, |known: Time| known.min(other.since)));
         }
@@ -235,7 +235,7 @@ fn confirm(
     draft: &Draft<'_>,
     category: &str,
 ) -> Result<SetResult> {
-    let was_private = is_private(db, known)?;
+    let was_private = is_private(db, &known.id)?;
     let private = origin.private.unwrap_or(was_private);
     let importance = draft.importance.map_or(known.importance, |given| given.clamp(0.0, 1.0));
     let permanent = draft.permanent.unwrap_or(known.permanent);
@@ -250,9 +250,10 @@ fn confirm(
     Ok(SetResult { fact: get(db, known.number())?, replaced: None, known: true, changed })
 }
 
-fn is_private(db: &Connection, fact: &Fact) -> Result<bool> {
+/// Tells whether a fact is hidden from shared sessions.
+pub(crate) fn is_private(db: &Connection, reference: &str) -> Result<bool> {
     let sql = "SELECT private FROM facts WHERE id = $1";
-    db.one(sql, [fact.number()], |row| row.get(0))
+    Ok(db.row(sql, [super::number(KIND, reference)], |row| row.get(0))?.unwrap_or(false))
 }
 
 fn end(db: &Connection, writer: &mut Writer<'_>, fact: &Fact, at: Time) -> Result<()> {
@@ -347,6 +348,18 @@ pub(super) fn restore_current(db: &Connection, ids: &[i64]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Makes a fact that was ended current again, unless another value of a single-valued key holds.
+pub(crate) fn reopen_by_id(db: &Connection, id: &str) -> Result<()> {
+    super::number(KIND, id).map_or(Ok(()), |number| restore_current(db, &[number]))
+}
+
+/// Returns the line of a document that a fact was read from.
+pub(crate) fn read_from(db: &Connection, reference: &str) -> Result<Option<Cite>> {
+    let sql = "SELECT path, line FROM citations JOIN facts ON facts.id = citations.id
+        WHERE kind = 'fact' AND facts.id = $1 AND source = 'document' ORDER BY path LIMIT 1";
+    db.row(sql, [super::number(KIND, reference).unwrap_or(0)], cite)
 }
 
 /// Returns the lines that still state the value that a fact replaced.

@@ -33,6 +33,7 @@ use crate::base::sql::column;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::index::{Passage, Writer};
+use crate::records::conflict;
 use crate::store::{Connection, Row, audit, visibility};
 
 pub use activation::Tiers;
@@ -135,6 +136,7 @@ fn drop_row(db: &Connection, writer: &mut Writer<'_>, kind: &str, id: i64) -> Re
     };
     db.run(sql, [id])?;
     db.run("DELETE FROM citations WHERE kind = $1 AND id = $2", (kind, id))?;
+    conflict::forget(db, &reference)?;
     activation::forget(db, &reference)
 }
 

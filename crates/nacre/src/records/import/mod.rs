@@ -32,6 +32,7 @@ use crate::base::caller::Visibility;
 use crate::base::progress::{Progress, Unit};
 use crate::base::{Error, Result};
 use crate::group::View;
+use crate::records::conflict::ComparedStatements;
 use crate::records::session::TranscriptImport;
 use crate::records::workspace;
 use crate::store::audit;
@@ -279,6 +280,12 @@ pub struct Report {
     /// The first items that would be imported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<Sample>,
+    /// The ids of the entries and facts that are new or changed.
+    #[serde(skip)]
+    pub statements: Vec<String>,
+    /// How many of them contradict current statements, if they were compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflicts: Option<ComparedStatements>,
 }
 
 /// An item that was skipped or left unchanged.

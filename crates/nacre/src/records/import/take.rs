@@ -170,6 +170,8 @@ impl<'a> Sink<'a> {
             skipped: BTreeMap::new(),
             notes: Vec::new(),
             samples: Vec::new(),
+            statements: Vec::new(),
+            conflicts: None,
         };
         let (items, parts, paths) = (Vec::new(), Vec::new(), HashSet::new());
         Sink {
@@ -503,6 +505,7 @@ impl<'a> Sink<'a> {
             sum.ended += counts.ended;
             sum.kept += counts.kept;
         }
+        self.report.statements.extend(done.statements);
         for (what, why) in done.skipped {
             self.skip(&what, why);
         }

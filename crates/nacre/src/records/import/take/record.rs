@@ -17,11 +17,23 @@ pub(super) struct BatchResult {
     pub(super) kinds: BTreeMap<&'static str, Counts>,
     pub(super) skipped: Vec<(String, String)>,
     pub(super) notes: Vec<(String, String)>,
+    /// The ids of the entries and facts that are new or changed.
+    pub(super) statements: Vec<String>,
 }
 
 impl BatchResult {
     fn count(&mut self, kind: &'static str) -> &mut Counts {
         self.kinds.entry(kind).or_default()
+    }
+
+    fn count_entry(&mut self, entry: &EntryId, is_new: bool) {
+        let counts = self.count(entry::KIND);
+        if is_new {
+            counts.added += 1;
+            self.statements.push(entry.to_string());
+        } else {
+            counts.present += 1;
+        }
     }
 }
 
@@ -84,12 +96,7 @@ impl Importer<'_> {
         match &step.item.thing {
             Thing::Entry { .. } => {
                 let (entry, new) = self.store(writer, step.item)?;
-                let counts = done.count("entry");
-                if new {
-                    counts.added += 1
-                } else {
-                    counts.present += 1
-                }
+                done.count_entry(&entry, new);
                 self.know(part, step, entry.as_str(), new)
             }
             Thing::Fact { entity, key, value, category } => {
@@ -134,12 +141,7 @@ impl Importer<'_> {
             thing: Thing::Entry { r#type: EntryType::Fact, content, tags: vec![self.format.name.to_owned()] },
         };
         let (entry, new) = self.store(writer, &item)?;
-        let counts = done.count("entry");
-        if new {
-            counts.added += 1
-        } else {
-            counts.present += 1
-        }
+        done.count_entry(&entry, new);
         let known = NewRow { kind: "entry", ..self.row(part, step, entry.as_str(), new) };
         identity::put(self.tx, &known)
     }
@@ -221,7 +223,8 @@ impl Importer<'_> {
         };
         let named_by = named_by.expect("it is current");
         match entry::update(self.tx, &origin, &named_by, edit) {
-            Ok(_) => {
+            Ok(entry) => {
+                done.statements.push(entry.id.to_string());
                 done.count("entry").changed += 1;
                 self.know(part, step, &row.reference, true)
             }
@@ -260,6 +263,9 @@ impl Importer<'_> {
     ) -> Result<()> {
         match claimed {
             Ok((id, new)) => {
+                if new && matches!(step.item.thing, Thing::Fact { .. }) {
+                    done.statements.push(id.clone());
+                }
                 let counts = done.count(step.item.thing.kind());
                 if new {
                     counts.added += 1

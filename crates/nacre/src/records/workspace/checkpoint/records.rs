@@ -31,6 +31,7 @@ pub(crate) const TABLES: &[(&str, TableRole)] = &[
     ("entries", TableRole::Record("'[id:' || number || '] ' || content")),
     ("entry_history", TableRole::Record("content")),
     ("entry_links", TableRole::Record("entry || ' – ' || other")),
+    ("conflicts", TableRole::Record("one || ' – ' || other")),
     ("imports", TableRole::Record("format || ' ' || ref")),
     ("sessions", TableRole::Record("id")),
     ("exchanges", TableRole::Record("user")),
@@ -197,6 +198,10 @@ pub(super) fn forget(
 ) -> Result<bool> {
     let run = |sql: &str| db.run(&sql.replace("S.", &format!("{schema}.")), [reference]);
     let number = |kind: &str| reference.strip_prefix(kind)?.parse::<i64>().ok();
+    // A checkpoint of an older schema has no conflicts.
+    if !columns(db, schema, "conflicts")?.0.is_empty() {
+        run("DELETE FROM S.conflicts WHERE one = $1 OR other = $1")?;
+    }
     for (kind, table) in [("fact", "facts"), ("relation", "relations")] {
         if number(&format!("{kind}-")).is_some() {
             let of = format!("'{kind}-' || id = $1");
