@@ -42,12 +42,15 @@ fn a_conversation_with_the_graph() {
             "[fact-3] Keystone: port = 3000",
         ),
         (&["relation", "add", "mama", "owner of", "Keystone"], "[relation-1] Heidi Boyd owns Keystone"),
-        (&["graph", "when is Mama's birthday?"], "Heidi Boyd: birthday = 4 March  [fact-2]"),
+        (&["graph", "when is Mama's birthday?"], "Heidi Boyd: birthday = 4 March  (today)  [fact-2]"),
         (
             &["graph", "when is Mama's birthday?", "--explain"],
-            "Heidi Boyd: birthday = 4 March  [fact-2]\n    95.0 (100.965 with activation): Heidi Boyd (`mama`), asked for `birthday`",
+            "Heidi Boyd: birthday = 4 March  (today)  [fact-2]\n    95.0 (100.965 with activation): Heidi Boyd (`mama`), asked for `birthday`",
         ),
-        (&["graph", "Keystone port", "--as-of", "2026-02-02T00:00:00Z"], "Keystone: port = 3000  [fact-3]"),
+        (
+            &["graph", "Keystone port", "--as-of", "2026-02-02T00:00:00Z"],
+            "Keystone: port = 3000  (17d ago)  [fact-3]",
+        ),
         (&["graph", "Zorro's phone"], "Nothing found: there is no entity `zorro`."),
         (
             &["fact", "list", "Mama", "--history"],
@@ -145,7 +148,10 @@ fn documents_speak_and_what_they_say_in_vain_is_listed() {
     let home = Sealed::new();
     let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
     home.write("keystone.md", format!("# Keystone\n\n- port: 3000\n- status: {secret}\n- pid: 7\n"));
-    assert_eq!(home.says(["graph", "Keystone port"]), "Keystone: port = 3000  keystone.md:3  [fact-1]");
+    assert_eq!(
+        home.says(["graph", "Keystone port"]),
+        "Keystone: port = 3000  (undated)  keystone.md:3  [fact-1]"
+    );
     let listed = home.json(["fact", "kept-out"]);
     assert!(listed.to_string().contains("keystone.md") && !listed.to_string().contains(secret), "{listed}");
     assert!(home.says(["fact", "kept-out"]).contains("keystone.md:5"));
