@@ -634,6 +634,24 @@ def contradictions(browser, served):
     context.close()
 
 
+def by_project(browser, served):
+    """Hits are filtered by their project; one that a newer statement contradicts says so; one without a date is shown. The answers are
+    those of the tool."""
+    why = [dict(lane="bm25", rank=1, words=["port"])]
+    hit = lambda number, project, **more: dict(kind="entry", id=f"mem-{number}", number=number, type="fact", tags=[], text=f"The port is {number}", score=0.9, relevance=1, why=why, explain=[], project=project) | more
+    hits = [hit(1, "heron", at="2026-02-18T10:00:00Z"), hit(2, "osprey", at="2026-01-18T10:00:00Z", newer=dict(id="id:1", at="2026-02-18T10:00:00Z")), hit(5, "heron")]
+    context = browser.new_context(viewport=dict(width=1280, height=820))
+    context.route("**/v1/tools/memory_search", lambda route: route.fulfill(json=dict(hits=hits, missing=[])))
+    watch = Watch(context, served, "memory?q=port")
+    page = watch.page
+    expect(page.locator(".hit")).to_have_count(3)
+    expect(page.locator(".hit").nth(1)).to_contain_text("a newer statement says otherwise: #1")
+    page.select_option("select[aria-label=Project]", "heron")
+    expect(page.locator(".hit")).to_have_count(2)
+    readable(page, "projects")
+    context.close()
+
+
 def large_graph(browser, served):
     """A large graph starts around one entity; as a whole it is a few clusters with names, and each leads to its part."""
     entity = lambda number: dict(name=f"Entity {number}", category=["person", "host"][number % 2], aliases=[], facts=0, relations=2)
@@ -658,7 +676,7 @@ def large_graph(browser, served):
 
 ACTS = [home, dialogs, find, weaker, store, correct, delete, bulk, approve, conflict, amend, deny, graph, files, sessions, tasks, timeline, health,
         groups, empty_group, failing, live, keyboard, hostile]
-ALONE = [focused, large_graph, contradictions, phone_diff, signed_out]
+ALONE = [focused, by_project, large_graph, contradictions, phone_diff, signed_out]
 
 
 def attempt(name, act):
