@@ -318,6 +318,31 @@ def amend(watch, served):
     assert (served.home / "groups/main/USER.md").read_text() == "# User\n\n- Likes green tea.\n"
 
 
+def by_hand(watch, served):
+    """Changes at the same place are merged by hand, starting from the current file."""
+    page, file = watch.page, served.home / "groups/main/USER.md"
+    number = served.propose("USER.md", "said again", mode="edit", old="Likes green tea.", content="Likes mint tea.")["proposal"]
+    file.write_text("# User\n\n- Likes cocoa.\n")
+    watch.go(f"approvals/{number}")
+    expect(page.locator(".detail .banner")).to_contain_text("at the same place")
+    expect(page.get_by_role("button", name="Approve", exact=True)).to_be_disabled()
+    readable(page, "conflict")
+    page.get_by_role("button", name="Edit", exact=True).click()
+    expect(page.locator("textarea")).to_have_value("# User\n\n- Likes cocoa.\n")
+    page.fill("textarea", "# User\n\n- Likes cocoa and mint tea.\n")
+    # A file that changes while the user types is not replaced, and the text stays.
+    file.write_text("# User\n\n- Likes milk.\n")
+    page.get_by_role("button", name="Approve with these changes").click()
+    toast(page, "has changed in the meantime")
+    expect(page.locator("textarea")).to_have_value("# User\n\n- Likes cocoa and mint tea.\n")
+    file.write_text("# User\n\n- Likes cocoa.\n")
+    page.get_by_role("button", name="Approve with these changes").click()
+    toast(page, "USER.md was written")
+    assert "cocoa and mint tea" in file.read_text()
+    watch.forgive(409)
+    file.write_text("# User\n\n- Likes green tea.\n")
+
+
 def deny(watch, served):
     page = watch.page
     served.propose("SOUL.md", "once", content="# Soul\n\n- Calm.\n")
@@ -331,7 +356,8 @@ def deny(watch, served):
     page.reload()
     page.wait_for_selector(".room.approvals[data-ready]")
     expect(page.locator(".room")).to_contain_text("Nothing waits for you")
-    assert served.tool("proposal_show", number=4)["state"] == "denied"
+    newest = max(served.tool("proposal_list", all=True)["proposals"], key=lambda one: one["number"])
+    assert (newest["target"], newest["state"]) == ("SOUL.md", "denied"), newest
 
 
 def phone_diff(browser, served):
@@ -674,7 +700,7 @@ def large_graph(browser, served):
     context.close()
 
 
-ACTS = [home, dialogs, find, weaker, store, correct, delete, bulk, approve, conflict, amend, deny, graph, files, sessions, tasks, timeline, health,
+ACTS = [home, dialogs, find, weaker, store, correct, delete, bulk, approve, conflict, amend, by_hand, deny, graph, files, sessions, tasks, timeline, health,
         groups, empty_group, failing, live, keyboard, hostile]
 ALONE = [focused, by_project, large_graph, contradictions, phone_diff, signed_out]
 
