@@ -318,6 +318,31 @@ def amend(watch, served):
     assert (served.home / "groups/main/USER.md").read_text() == "# User\n\n- Likes green tea.\n"
 
 
+def by_hand(watch, served):
+    """Changes at the same place are merged by hand, starting from the current file."""
+    page, file = watch.page, served.home / "groups/main/USER.md"
+    number = served.propose("USER.md", "said again", mode="edit", old="Likes green tea.", content="Likes mint tea.")["proposal"]
+    file.write_text("# User\n\n- Likes cocoa.\n")
+    watch.go(f"approvals/{number}")
+    expect(page.locator(".detail .banner")).to_contain_text("at the same place")
+    expect(page.get_by_role("button", name="Approve", exact=True)).to_be_disabled()
+    readable(page, "conflict")
+    page.get_by_role("button", name="Edit", exact=True).click()
+    expect(page.locator("textarea")).to_have_value("# User\n\n- Likes cocoa.\n")
+    page.fill("textarea", "# User\n\n- Likes cocoa and mint tea.\n")
+    # A file that changes while the user types is not replaced, and the text stays.
+    file.write_text("# User\n\n- Likes milk.\n")
+    page.get_by_role("button", name="Approve with these changes").click()
+    toast(page, "has changed in the meantime")
+    expect(page.locator("textarea")).to_have_value("# User\n\n- Likes cocoa and mint tea.\n")
+    file.write_text("# User\n\n- Likes cocoa.\n")
+    page.get_by_role("button", name="Approve with these changes").click()
+    toast(page, "USER.md was written")
+    assert "cocoa and mint tea" in file.read_text()
+    watch.forgive(409)
+    file.write_text("# User\n\n- Likes green tea.\n")
+
+
 def deny(watch, served):
     page = watch.page
     served.propose("SOUL.md", "once", content="# Soul\n\n- Calm.\n")
@@ -331,7 +356,8 @@ def deny(watch, served):
     page.reload()
     page.wait_for_selector(".room.approvals[data-ready]")
     expect(page.locator(".room")).to_contain_text("Nothing waits for you")
-    assert served.tool("proposal_show", number=4)["state"] == "denied"
+    newest = max(served.tool("proposal_list", all=True)["proposals"], key=lambda one: one["number"])
+    assert (newest["target"], newest["state"]) == ("SOUL.md", "denied"), newest
 
 
 def phone_diff(browser, served):
@@ -634,6 +660,24 @@ def contradictions(browser, served):
     context.close()
 
 
+def by_project(browser, served):
+    """Hits are filtered by their project; one that a newer statement contradicts says so; one without a date is shown. The answers are
+    those of the tool."""
+    why = [dict(lane="bm25", rank=1, words=["port"])]
+    hit = lambda number, project, **more: dict(kind="entry", id=f"mem-{number}", number=number, type="fact", tags=[], text=f"The port is {number}", score=0.9, relevance=1, why=why, explain=[], project=project) | more
+    hits = [hit(1, "heron", at="2026-02-18T10:00:00Z"), hit(2, "osprey", at="2026-01-18T10:00:00Z", newer=dict(id="id:1", at="2026-02-18T10:00:00Z")), hit(5, "heron")]
+    context = browser.new_context(viewport=dict(width=1280, height=820))
+    context.route("**/v1/tools/memory_search", lambda route: route.fulfill(json=dict(hits=hits, missing=[])))
+    watch = Watch(context, served, "memory?q=port")
+    page = watch.page
+    expect(page.locator(".hit")).to_have_count(3)
+    expect(page.locator(".hit").nth(1)).to_contain_text("a newer statement says otherwise: #1")
+    page.select_option("select[aria-label=Project]", "heron")
+    expect(page.locator(".hit")).to_have_count(2)
+    readable(page, "projects")
+    context.close()
+
+
 def large_graph(browser, served):
     """A large graph starts around one entity; as a whole it is a few clusters with names, and each leads to its part."""
     entity = lambda number: dict(name=f"Entity {number}", category=["person", "host"][number % 2], aliases=[], facts=0, relations=2)
@@ -656,9 +700,9 @@ def large_graph(browser, served):
     context.close()
 
 
-ACTS = [home, dialogs, find, weaker, store, correct, delete, bulk, approve, conflict, amend, deny, graph, files, sessions, tasks, timeline, health,
+ACTS = [home, dialogs, find, weaker, store, correct, delete, bulk, approve, conflict, amend, by_hand, deny, graph, files, sessions, tasks, timeline, health,
         groups, empty_group, failing, live, keyboard, hostile]
-ALONE = [focused, large_graph, contradictions, phone_diff, signed_out]
+ALONE = [focused, by_project, large_graph, contradictions, phone_diff, signed_out]
 
 
 def attempt(name, act):

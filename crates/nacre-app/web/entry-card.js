@@ -64,6 +64,7 @@ export function entryCard(node, entry, { changed, deleted, replaced, heading = "
       h("dl", { class: "facts" },
         fact("Stored", [age(entry.provenance.timestamp), ` by ${entry.provenance.source === "person" ? "you" : entry.provenance.source}`]),
         entry.provenance.source !== "person" && fact("From", link(`sessions/${encodeURIComponent(entry.provenance.session)}?at=${encodeURIComponent(entry.provenance.timestamp)}`, {}, "the conversation that made it")),
+        entry.provenance.project && fact("Project", entry.provenance.project),
         entry.last_hit_at && fact("Confirmed", age(entry.last_hit_at)),
         entry.last_returned_at && fact("Last shown to an agent", age(entry.last_returned_at))),
       h("div", { class: "buttons" },

@@ -11,7 +11,7 @@ export function hitWords(hit) {
 export function hitAddress(hit) {
   if (hit.kind === "entry") return `entry/${hit.number}`;
   if (hit.kind === "document" && !hit.collection) return fileAddress(hit.path, hit.lines[0]);
-  if (hit.session) return `sessions/${encodeURIComponent(hit.session)}?at=${encodeURIComponent(hit.at)}`;
+  if (hit.session) return `sessions/${encodeURIComponent(hit.session)}?at=${encodeURIComponent(hit.at ?? "")}`;
   if (hit.kind === "fact" || hit.kind === "relation") return `graph?about=${encodeURIComponent(hit.text.split(/[:=]/)[0].trim())}`;
   if (hit.kind === "task") return "tasks";
   return null;

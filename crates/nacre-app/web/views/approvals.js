@@ -108,34 +108,26 @@ export async function open(room, { rest: [number] }) {
         button("Approve", () => actions.a?.(), { key: "a", kind: "primary", disabled: !canApprove })));
   }
 
-  /** Edits the result before it is approved. */
-  async function edit(one) {
+  /** Edits the result before it is approved. Changes that can't be merged start from the current file. */
+  function edit(one) {
     const merged = one.result !== undefined || !one.conflict;
-    // Changes that can't be merged start from the current file, which is then saved as the user writes it.
-    const file = merged ? null : await call("file_show", { path: one.target });
-    const text = h("textarea", { class: "whole", spellcheck: "false", "aria-label": one.target }, merged ? one.result ?? one.proposed ?? "" : file.text);
-    const save = async (event) => {
-      event.preventDefault();
-      if (merged) return approve(one, text.value);
-      const done = await attempt(async () => {
-        await call("file_save", { path: one.target, content: text.value, base: file.hash });
-        await call("proposal_decide", { number: one.number, decision: "deny", reason: "the user merged it by hand" });
-      });
-      if (done) { toast(`${one.target} was saved`); next(); }
-    };
-    show(detail, h("form", { onsubmit: save },
+    const text = h("textarea", { class: "whole", spellcheck: "false", "aria-label": one.target }, merged ? one.result ?? one.proposed ?? "" : one.current ?? "");
+    show(detail, h("form", { onsubmit: (event) => { event.preventDefault(); approve(one, text.value); } },
       h("h2", {}, `Edit ${one.target}`),
-      !merged && h("p", { class: "reason" }, "This is the current file. Add what you want to keep of the proposal; it is closed when you save."),
+      !merged && h("p", { class: "reason" }, "This is the current file. Add what you want to keep of the proposal."),
       text,
-      h("div", { class: "buttons sticky" }, button("Cancel", () => drawDetail(one)), h("button", { class: "primary" }, merged ? "Approve with these changes" : "Save"))));
+      h("div", { class: "buttons sticky" }, button("Cancel", () => drawDetail(one)), h("button", { class: "primary" }, "Approve with these changes"))));
     text.focus();
   }
 
   async function approve(one, content) {
     const done = await attempt(async () => {
+      if (content !== undefined) return call("proposal_decide", { number: one.number, decision: "approve", content, base: one.hash });
       if (one.conflict) await call("proposal_decide", { number: one.number, decision: "rebase" });
-      await call("proposal_decide", { number: one.number, decision: "approve", ...(content === undefined ? {} : { content }) });
+      return call("proposal_decide", { number: one.number, decision: "approve" });
     });
+    // An edit that was refused is still there.
+    if (!done && content !== undefined) return;
     if (done) told([one]);
     next();
   }

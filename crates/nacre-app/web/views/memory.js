@@ -32,6 +32,7 @@ export async function open(room, { query }) {
     type: query.get("type") ?? "",
     tag: query.get("tag") ?? "",
     days: query.get("days") ?? "",
+    project: query.get("project") ?? "",
     in: (query.get("in") ?? "").split(",").filter(Boolean),
     past: query.get("past") ?? "",
   };
@@ -69,6 +70,7 @@ export async function open(room, { query }) {
       options.map(([value, title]) => h("option", { value, selected: value === asked[name] }, title)));
     return node;
   };
+  const project = select("project", "Project", []);
   const past = h("input", { type: "checkbox", checked: Boolean(asked.past), onchange: () => { asked.past = past.checked ? "1" : ""; change(); } });
 
   show(room,
@@ -79,7 +81,7 @@ export async function open(room, { query }) {
     h("div", { class: "filters", role: "group", "aria-label": "Filters" },
       chips.map(({ chip }) => chip),
       select("type", "Type", [["", "Any type"], ...TYPES.map((type) => [type, type])]),
-      select("days", "Age", AGES),
+      select("days", "Age", AGES), project,
       h("label", { class: "check" }, past, "replaced ones too"),
       asked.tag && h("span", { class: "tag" }, `tag: ${asked.tag} `, link("memory", { "aria-label": "Remove the tag filter" }, "×"))),
     h("div", { class: "panes" }, h("div", { class: "results" }, h("div", { class: "saidrow" }, status, bulk), hits), preview));
@@ -114,7 +116,8 @@ export async function open(room, { query }) {
 
   function draw() {
     const since = asked.days ? Date.now() - Number(asked.days) * DAY : 0;
-    const all = found.hits.filter((hit) => !isGoing(hit.id) && Date.parse(hit.at) >= since);
+    offerProjects();
+    const all = found.hits.filter((hit) => !isGoing(hit.id) && (!since || Date.parse(hit.at) >= since) && (!asked.project || hit.project === asked.project));
     for (const { scope, kinds, chip, count } of chips) {
       const on = scopes().includes(scope) && (scope === "entries" || !(asked.type || asked.tag));
       chip.setAttribute("aria-pressed", String(on));
@@ -136,6 +139,14 @@ export async function open(room, { query }) {
     if (wide()) list.choose(list.items.find((item) => item.hit.id === current) ?? list.items[0], { focus: false });
   }
 
+  /** The projects of the hits, with their counts. Without projects there is nothing to choose. */
+  function offerProjects() {
+    const counts = new Map(asked.project ? [[asked.project, 0]] : []);
+    for (const hit of found.hits) if (hit.project) counts.set(hit.project, (counts.get(hit.project) ?? 0) + 1);
+    project.hidden = !counts.size;
+    show(project, h("option", { value: "" }, "Any project"), [...counts].map(([name, count]) => h("option", { value: name, selected: name === asked.project }, `${name} (${count})`)));
+  }
+
   function summary(all, strong) {
     if (!all.length) return "";
     if (!asked.q) return `The newest ${plural(all.length, "memory", "memories")}`;
@@ -143,7 +154,7 @@ export async function open(room, { query }) {
   }
 
   function nothing() {
-    if (asked.q || asked.type || asked.tag || asked.days) return empty("Nothing found", found.note ? `${found.note}.` : "Try other words, or search in more places.");
+    if (asked.q || asked.type || asked.tag || asked.days || asked.project) return empty("Nothing found", found.note ? `${found.note}.` : "Try other words, or search in more places.");
     return empty("No memories yet", "Store what an agent should know in every session: a preference, a decision, a name.", button("New memory", newMemory, { kind: "primary" }));
   }
 
@@ -165,6 +176,8 @@ export async function open(room, { query }) {
         h("a", { class: "cover", href: `#/${hitAddress(hit) ?? "memory"}`, onclick: (event) => { if (wide()) { event.preventDefault(); list.choose(item); } } }, text),
         h("div", { class: "meta" }, where && h("span", { class: "where" }, where), hit.author && h("span", {}, hit.author),
           (hit.tags ?? []).slice(0, 4).map((tag) => link(`memory?tag=${encodeURIComponent(tag)}`, { class: "tag" }, tag)),
+          hit.project && h("span", {}, hit.project),
+          hit.newer && h("span", { class: "warn" }, "a newer statement says otherwise: ", /^id:/.test(hit.newer.id) ? link(`entry/${hit.newer.id.slice(3)}`, {}, `#${hit.newer.id.slice(3)}`) : hit.newer.id),
           hit.past && h("span", { class: "warn" }, hit.past === "superseded" ? "replaced" : hit.past))),
       h("div", { class: "end" }, age(hit.at), asked.q && relevance(hit)));
     item.hit = hit;

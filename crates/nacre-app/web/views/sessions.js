@@ -28,7 +28,7 @@ async function conversations(room, asked) {
   const named = sessions.map((session) => ({ ...session, title: session.title || `Conversation of ${date(session.started_at ?? session.ended_at ?? 0)}` }));
   const byId = new Map(named.map((session) => [session.id, session]));
 
-  const facts = (session) => h("div", { class: "meta" }, h("span", {}, PROGRAMS[session.format] ?? session.format), h("span", {}, plural(session.messages, "message")),
+  const facts = (session) => h("div", { class: "meta" }, session.project && h("strong", {}, session.project), h("span", {}, PROGRAMS[session.format] ?? session.format), h("span", {}, plural(session.messages, "message")),
     session.ended_at && age(session.ended_at), session.archived && h("span", {}, "packed"));
   const row = (session) => h("article", { class: "item" },
     link(`sessions/${encodeURIComponent(session.id)}`, { class: "cover" }, h("strong", {}, session.title)), facts(session));
@@ -137,7 +137,7 @@ async function conversation(room, id, at) {
   show(room,
     h("nav", { class: "crumbs", "aria-label": "Path" }, link("sessions", {}, "Sessions"), " / ", h("code", {}, session.id)),
     h("h1", {}, title),
-    h("p", { class: "meta" }, h("span", {}, PROGRAMS[session.format] ?? session.format), h("span", {}, plural(session.messages, "message")),
+    h("p", { class: "meta" }, session.project && h("strong", {}, session.project), h("span", {}, PROGRAMS[session.format] ?? session.format), h("span", {}, plural(session.messages, "message")),
       session.started_at && h("span", {}, `${date(session.started_at)}${session.ended_at && date(session.ended_at) !== date(session.started_at) ? ` to ${date(session.ended_at)}` : ""}`)),
     h("div", { class: "split talk" },
       h("div", {}, h("div", { class: "buttons" }, earlier), said, h("div", { class: "buttons" }, later)),

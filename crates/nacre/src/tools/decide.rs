@@ -10,6 +10,7 @@ use super::people::unmasked;
 use super::tool::Request;
 use crate::base::redact;
 use crate::base::{Calendar, Error};
+use crate::records::workspace::change;
 use crate::records::workspace::proposal::{self, Kind, Proposal};
 
 /// List the proposals that wait for a person, oldest first.
@@ -68,6 +69,9 @@ pub struct ProposalShown {
     /// The file as it is now; absent: there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<String>,
+    /// The hash of the current file, to approve with an edited text; absent: there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
     /// The file after approval, merged with changes that others made since; absent if it would be deleted or can't be merged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
@@ -86,13 +90,14 @@ impl Request for ProposalRequest {
         let [base, proposed] = proposal::texts(call.view(), self.number)?;
         // Redacted as documents are, so that both sides keep their lines.
         let masked = |bytes: Vec<u8>| redact::document(&String::from_utf8_lossy(&bytes)).into_owned();
-        let (current, result) = proposal::effect(call.view(), self.number)?;
+        let [current, result] = proposal::effect(call.view(), self.number)?;
         let (base, proposed, arguments) = match found.kind {
             Kind::File => (base.map(masked), proposed.map(masked), None),
             Kind::Call => (None, None, proposed.and_then(|bytes| serde_json::from_slice(&bytes).ok())),
         };
+        let hash = current.as_deref().map(change::hash);
         let (current, result) = (current.map(masked), result.map(masked));
-        Ok(ProposalShown { proposal: found, base, proposed, current, result, arguments })
+        Ok(ProposalShown { proposal: found, base, proposed, current, hash, result, arguments })
     }
 
     fn say(answer: &ProposalShown, _: &Calendar) -> String {
@@ -128,6 +133,9 @@ pub struct DecideRequest {
     /// For approve: the whole file as the person edited it, instead of the proposed one.
     #[schemars(length(max = 2_000_000))]
     pub content: Option<String>,
+    /// With content: the hash of the file that the person saw; absent if there was none. A changed file is not replaced.
+    #[schemars(length(max = 64))]
+    pub base: Option<String>,
 }
 
 /// A decided proposal.
@@ -148,9 +156,10 @@ impl Request for DecideRequest {
                 let problem = "is only for approving the change of a file";
                 return Err(Error::bad_argument(Self::NAME, "content", problem).into());
             }
-            let [_, proposed] = proposal::texts(group, number)?;
-            let edited = unmasked(Self::NAME, proposed.as_deref().unwrap_or_default(), content)?;
-            proposal::amend(group, number, edited)?;
+            // The person saw the result masked, or the current file if both changes can't be merged.
+            let [current, result] = proposal::effect(group, number)?;
+            let edited = unmasked(Self::NAME, &result.or(current).unwrap_or_default(), content)?;
+            proposal::amend(group, number, &edited, self.base.as_deref())?;
         }
         let decided = match self.decision {
             Verdict::Approve => {

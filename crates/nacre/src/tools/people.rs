@@ -92,7 +92,7 @@ impl Request for FileRequest {
             path: path.to_string(),
             masked: shown != text,
             text: shown,
-            hash: bytes.as_deref().map(hash),
+            hash: bytes.as_deref().map(change::hash),
         })
     }
 
@@ -107,10 +107,6 @@ fn seen(call: &mut Call<'_>, path: &FilePath) -> Result<Option<Vec<u8>>> {
     let bytes = call.view().files().read(path, change::MAX_FILE_BYTES)?;
     let sees = |bytes: &Vec<u8>| visibility.sees(&rules, path.as_str(), &String::from_utf8_lossy(bytes));
     Ok(bytes.filter(sees))
-}
-
-fn hash(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex().to_string()
 }
 
 /// Save a whole file, unless it changed since it was read.
@@ -148,11 +144,11 @@ impl Request for SaveRequest {
         let mut held = change::lock(call.view())?;
         proposal::check_seen(&held, caller, &path)?;
         let before = held.read(&path)?;
-        if before.as_deref().map(hash) != self.base {
+        if before.as_deref().map(change::hash) != self.base {
             return Err(Error::FileChanged { path: path.to_string() }.into());
         }
         let after = unmasked(Self::NAME, before.as_deref().unwrap_or_default(), self.content)?;
-        let saved = FileSaved { path: path.to_string(), hash: hash(&after), written: true };
+        let saved = FileSaved { path: path.to_string(), hash: change::hash(&after), written: true };
         if before.as_ref() == Some(&after) {
             return Ok(FileSaved { written: false, ..saved });
         }

@@ -209,20 +209,28 @@ fn a_shown_proposal_has_the_current_file_and_the_result() {
     assert_eq!((&shown["conflict"], shown.get("current")), (&json!(true), None));
 }
 
+/// Returns the approval of proposal 1 with a text that the person made of what they were shown.
+fn edited_approval(place: &mut Place, edit: impl Fn(&Value) -> String) -> Value {
+    let shown = place.call("proposal_show", json!({ "number": 1 })).data;
+    let mut decision = json!({ "number": 1, "decision": "approve", "content": edit(&shown) });
+    if let Some(hash) = shown.get("hash") {
+        decision["base"] = hash.clone();
+    }
+    decision
+}
+
 #[test]
 fn a_person_edits_a_proposal_before_approving_it() {
     let mut place = Place::new();
     put(&place, "MEMORY.md", "one\n");
     write(&mut place, "MEMORY.md", "replace", "one\ntwo\nkey sk-ant-REDACTED\n");
     place.caller = person(&place);
-    let decide =
-        |content: &str, decision: &str| json!({ "number": 1, "decision": decision, "content": content });
-    assert_eq!(place.refused("proposal_decide", decide("x", "deny")), "bad_argument");
+    let not_so = json!({ "number": 1, "decision": "deny", "content": "x" });
+    assert_eq!(place.refused("proposal_decide", not_so), "bad_argument");
     // The person read the credential masked; an unchanged mask keeps it.
-    let shown = place.call("proposal_show", json!({ "number": 1 })).data;
-    let edited = shown["result"].as_str().unwrap().replace("two", "2");
-    assert!(!edited.contains("fedcba"), "{edited}");
-    place.call("proposal_decide", decide(&edited, "approve"));
+    let decision = edited_approval(&mut place, |shown| shown["result"].as_str().unwrap().replace("two", "2"));
+    assert!(!decision["content"].as_str().unwrap().contains("fedcba"), "{decision}");
+    place.call("proposal_decide", decision);
     assert_eq!(
         String::from_utf8(read(&place, "MEMORY.md").unwrap()).unwrap(),
         "one\n2\nkey sk-ant-REDACTED\n"
@@ -234,15 +242,33 @@ fn a_person_edits_a_proposal_before_approving_it() {
 }
 
 #[test]
-fn an_edited_proposal_never_overwrites_a_changed_file() {
-    let mut place = Place::new();
-    put(&place, "MEMORY.md", "one\n");
-    write(&mut place, "MEMORY.md", "replace", "two\n");
-    place.caller = person(&place);
-    put(&place, "MEMORY.md", "mine\n");
-    let edited = json!({ "number": 1, "decision": "approve", "content": "three\n" });
-    assert_eq!(place.refused("proposal_decide", edited), "proposal_conflict");
-    assert_eq!(read(&place, "MEMORY.md").unwrap(), b"mine\n");
+fn an_edit_starts_from_the_current_file_and_never_replaces_a_newer_one() {
+    // Both sides appended, both sides changed one line, and a new file.
+    for (before, proposed, now) in [
+        (Some("one\n"), "one\ntwo\n", Some("one\nmine\n")),
+        (Some("one\n"), "two\n", Some("mine\n")),
+        (None, "two\n", None),
+    ] {
+        let mut place = Place::new();
+        before.map(|text| put(&place, "USER.md", text));
+        write(&mut place, "USER.md", "replace", proposed);
+        place.caller = person(&place);
+        now.map(|text| put(&place, "USER.md", text));
+        let decision = edited_approval(&mut place, |shown| {
+            let start = shown.get("result").or(shown.get("current")).and_then(Value::as_str);
+            format!("{}edited\n", start.unwrap_or_default())
+        });
+        let wanted = decision["content"].as_str().unwrap().to_owned();
+        put(&place, "USER.md", "newer\n");
+        assert_eq!(place.refused("proposal_decide", decision.clone()), "file_changed");
+        assert_eq!(read(&place, "USER.md").unwrap(), b"newer\n");
+        match now {
+            Some(text) => put(&place, "USER.md", text),
+            None => std::fs::remove_file(place.group.folder().join("USER.md")).unwrap(),
+        }
+        place.call("proposal_decide", decision);
+        assert_eq!(read(&place, "USER.md").unwrap(), wanted.as_bytes());
+    }
 }
 
 #[test]

@@ -220,6 +220,11 @@ fn pending_changes(db: &Connection) -> Result<Vec<(String, Vec<Change>)>> {
     Ok(causes)
 }
 
+/// Returns the hash by which a person's edit names the version of the file that they saw.
+pub(crate) fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
 /// Returns how many characters longer a file becomes; negative if shorter.
 pub(crate) fn char_delta(before: Option<&[u8]>, after: Option<&[u8]>) -> i64 {
     let chars = |bytes: &[u8]| String::from_utf8_lossy(bytes).chars().count();

@@ -284,13 +284,13 @@ pub(crate) fn texts(view: &View<'_>, number: i64) -> Result<[Option<Vec<u8>>; 2]
 
 /// Returns the file of a proposal as it is now, and as it is after approval. If others have changed the file since, the
 /// second text is the merge of both changes, or `None` if they can't be merged.
-pub(crate) fn effect(view: &View<'_>, number: i64) -> Result<(Option<Vec<u8>>, Option<Vec<u8>>)> {
+pub(crate) fn effect(view: &View<'_>, number: i64) -> Result<[Option<Vec<u8>>; 2]> {
     let row = find(view, number)?;
     if row.kind != Kind::File || row.state != State::Pending {
-        return Ok((None, None));
+        return Ok([None, None]);
     }
     // A link or a folder at this path can't be merged with anything.
-    let Ok(now) = view.files().read(&row.path()?, MAX_FILE_BYTES + 1) else { return Ok((None, None)) };
+    let Ok(now) = view.files().read(&row.path()?, MAX_FILE_BYTES + 1) else { return Ok([None, None]) };
     let result = match (&row.base, &now, &row.proposed) {
         (base, now, proposed) if base == now || now == proposed => row.proposed.clone(),
         (Some(base), Some(now), Some(proposed)) => {
@@ -298,24 +298,28 @@ pub(crate) fn effect(view: &View<'_>, number: i64) -> Result<(Option<Vec<u8>>, O
         }
         _ => None,
     };
-    Ok((now, result))
+    Ok([now, result])
 }
 
-/// Replaces the text that a pending proposal of a file would write, after a person has edited it.
-pub(crate) fn amend(view: &mut View<'_>, number: i64, text: Vec<u8>) -> Result<()> {
+/// Replaces the text that a pending proposal of a file would write by the text that a person edited. `hash` is that of the file
+/// that they saw; absent if there was none. A file that changed since is not replaced.
+pub(crate) fn amend(view: &mut View<'_>, number: i64, text: &[u8], hash: Option<&str>) -> Result<()> {
     let caller = view.caller();
     require_person(caller, "amend")?;
-    let row = find(view, number)?;
+    let mut held = change::lock(view)?;
+    let row = find(&held.view, number)?;
     row.check_pending()?;
     if text.len() as u64 > MAX_FILE_BYTES {
         return Err(Error::FileTooLarge { path: row.target, limit: MAX_FILE_BYTES });
     }
-    if row.proposed.as_ref() == Some(&text) {
-        return Ok(());
+    let now = held.read(&row.path()?)?;
+    if now.as_deref().map(change::hash).as_deref() != hash {
+        return Err(Error::FileChanged { path: row.target });
     }
-    view.write(|tx| {
-        let sql = "UPDATE proposals SET proposed = $2, client = NULL WHERE number = $1 AND state = 'pending'";
-        tx.run(sql, (number, &text))?;
+    held.view.write(|tx| {
+        let sql = "UPDATE proposals SET base = $2, proposed = $3, client = NULL
+            WHERE number = $1 AND state = 'pending'";
+        tx.run(sql, (number, &now, text))?;
         record(tx, caller, "amend", number, text.len(), audit::Outcome::Done)
     })
 }
