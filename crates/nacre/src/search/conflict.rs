@@ -131,7 +131,12 @@ pub(crate) fn newer(
 }
 
 /// Returns the passages that share the rarest words with a text and its heading.
-fn candidates(db: &Connection, content: &str, heading: Option<&str>, effort: &Effort) -> Result<Vec<Candidate>> {
+fn candidates(
+    db: &Connection,
+    content: &str,
+    heading: Option<&str>,
+    effort: &Effort,
+) -> Result<Vec<Candidate>> {
     let language = index::language(db)?;
     let mut probes: Vec<(i64, String)> = Vec::new();
     for word in alike::meaning(&format!("{} {content}", heading.unwrap_or_default()), language) {

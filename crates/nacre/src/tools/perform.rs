@@ -125,6 +125,7 @@ pub(super) fn perform<R: Request>(
 ) -> Result<Outcome<R::Answer>> {
     let mode = match way.approved {
         Some((number, by)) => Mode::Approved { number, by },
+        None if request.only_reads() => Mode::Run,
         None => match decide(view, tool, &|view| request.steers(view))? {
             Decision::Apply => Mode::Run,
             Decision::Propose => Mode::Try,
@@ -154,7 +155,7 @@ fn propose(view: &mut View<'_>, tool: &Tool, arguments: &Value, lost: Option<Str
 /// Asks the write policy about a call, unless the tool asks it itself.
 fn decide(view: &View<'_>, tool: &Tool, steers: &dyn Fn(&View<'_>) -> Result<bool>) -> Result<Decision> {
     let caller = view.caller();
-    if !matches!(tool.access, Access::Write | Access::Destroy) || tool.decides || request.only_reads() {
+    if !matches!(tool.access, Access::Write | Access::Destroy) || tool.decides {
         return Ok(Decision::Apply);
     }
     // It matters only for untrusted sessions.

@@ -24,9 +24,9 @@ use crate::index::{Passage, Standing};
 use crate::store::{Connection, FromSql, Params, Row, ToSql, Value};
 
 pub(crate) use change::{
-    Draft, Edit, ErasedEntry, OnDuplicate, Origin, Place, archive, archive_lowest, check_content, content_hash,
-    current_bytes, delete, identity, insert, insert_version, insert_with, is_purge_due, purge, reinforce,
-    same_content, store, supersede, unarchive, unsupersede, update,
+    Draft, Edit, ErasedEntry, OnDuplicate, Origin, Place, archive, archive_lowest, check_content,
+    content_hash, current_bytes, delete, identity, insert, insert_version, insert_with, is_purge_due, purge,
+    reinforce, same_content, store, supersede, unarchive, unsupersede, update,
 };
 
 /// The maximum length of an entry's content, in characters.
