@@ -260,10 +260,10 @@ impl Form {
     }
 }
 
-/// Tells whether a text is masked already, or stands for a secret: `****`, `${PASSWORD}`, `PASSWORD`, `XXXX`.
+/// Tells whether a text is masked already, or a placeholder: `****`, `${PASSWORD}`, `PASSWORD`, `XXXX`.
 fn is_placeholder(text: &str) -> bool {
-    let last = text.rsplit(['/', '=']).find(|part| part.contains(char::is_alphanumeric)).unwrap_or(text);
-    let mut kinds: Vec<char> = last.chars().filter(|c| c.is_alphanumeric()).collect();
+    let longest = text.split(['/', '=']).max_by_key(|part| part.len()).unwrap_or(text);
+    let mut kinds: Vec<char> = longest.chars().filter(|c| c.is_alphanumeric()).collect();
     let is_name = text.chars().all(|c| c.is_ascii_uppercase() || c == '_');
     kinds.sort_unstable();
     kinds.dedup();
