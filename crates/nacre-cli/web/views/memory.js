@@ -40,6 +40,7 @@ export async function open(room, { query }) {
   let found = { hits: [], missing: [] };
   let running = null;
   let previewKeys = {};
+  let previewed = null;
 
   const hits = h("div", { class: "hits" });
   const preview = h("aside", { class: "preview", "aria-label": "Preview" });
@@ -209,7 +210,9 @@ export async function open(room, { query }) {
   }
 
   async function showPreview(hit) {
-    if (!hit || !wide()) return;
+    // A text that is being edited stays.
+    if (!hit || !wide() || (previewed === hit.id && preview.querySelector("form"))) return;
+    previewed = hit.id;
     const card = h("article", { class: "card" });
     previewKeys = {};
     if (hit.kind === "entry") {
@@ -217,7 +220,7 @@ export async function open(room, { query }) {
         const entry = await call("memory_get", { id: hit.id });
         if (list.current?.hit !== hit) return;
         previewKeys = entryCard(card, entry, {
-          changed: () => { showPreview(hit); },
+          changed: () => { previewed = null; showPreview(hit); },
           replaced: () => run(),
           deleted: { hide: draw, restore: draw },
         });

@@ -250,10 +250,14 @@ fn an_edit_starts_from_the_current_file_and_never_replaces_a_newer_one() {
         (None, "two\n", None),
     ] {
         let mut place = Place::new();
-        before.map(|text| put(&place, "USER.md", text));
+        if let Some(text) = before {
+            put(&place, "USER.md", text);
+        }
         write(&mut place, "USER.md", "replace", proposed);
         place.caller = person(&place);
-        now.map(|text| put(&place, "USER.md", text));
+        if let Some(text) = now {
+            put(&place, "USER.md", text);
+        }
         let decision = edited_approval(&mut place, |shown| {
             let start = shown.get("result").or(shown.get("current")).and_then(Value::as_str);
             format!("{}edited\n", start.unwrap_or_default())
