@@ -15,7 +15,7 @@ use nacre::{GroupName, Time};
 use serde::{Deserialize, Serialize};
 
 use super::reply::{failed, refuse};
-use super::state::State;
+use super::state::{Setting, State};
 use crate::clients::{CLIENTS, Hooks, LastRun, Machine, Program};
 use crate::context;
 use crate::groups::who::{PAGE_SESSION, Principal, Who};
@@ -47,15 +47,6 @@ struct ClientShown {
     hooks: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_run: Option<LastRun>,
-}
-
-/// One setting in force.
-#[derive(Clone, Serialize)]
-pub struct Setting {
-    key: String,
-    value: String,
-    /// Whether it differs from the default.
-    changed: bool,
 }
 
 /// The activity of one day, without the dashboard's own.

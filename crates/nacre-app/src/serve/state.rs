@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use nacre::Home;
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::hosts::Hosts;
 use super::login::Logins;
 use super::metrics::Metrics;
-use super::overview::Setting;
 use super::telemetry::Stream;
 use super::token::Tokens;
 use crate::groups::pool::Pool;
@@ -29,6 +29,15 @@ pub struct State {
     /// Whether the fixtures of the conformance suite are served.
     #[cfg(debug_assertions)]
     pub fixtures: bool,
+}
+
+/// One setting in force.
+#[derive(Clone, Serialize)]
+pub struct Setting {
+    pub key: String,
+    pub value: String,
+    /// Whether it differs from the default.
+    pub changed: bool,
 }
 
 impl State {

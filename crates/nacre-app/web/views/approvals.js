@@ -23,9 +23,12 @@ export async function open(room, { rest: [number] }) {
   let conflicts = [];
   let actions = {};
   let picked = null;
+  // The decision that is being edited: a list that is loaded again must not take the text away.
+  let editing = null;
 
   async function load() {
     const [waiting, open] = await Promise.all([call("proposal_list"), openConflicts()]);
+    if (editing) return;
     proposals = waiting.proposals.filter((one) => !denied.has(one.number));
     conflicts = open;
     draw();
@@ -79,6 +82,7 @@ export async function open(room, { rest: [number] }) {
 
   async function pick(id) {
     number = id;
+    if (editing !== id) editing = null;
     note(`approvals/${id}`);
     room.toggleAttribute("data-detail", true);
     const conflict = conflicts.find((one) => conflictId(one) === id);
@@ -87,11 +91,11 @@ export async function open(room, { rest: [number] }) {
       return;
     }
     const one = await call("proposal_show", { number: Number(id) });
-    if (number !== id) return;
-    drawDetail(one);
+    if (number === id && editing !== id) drawDetail(one);
   }
 
   function drawDetail(one) {
+    editing = null;
     const isFile = one.kind === "file";
     const canApprove = !one.conflict || one.mergeable;
     actions = { a: canApprove && (() => approve(one)), n: () => deny([one]), e: isFile && (() => edit(one)) };
@@ -110,6 +114,7 @@ export async function open(room, { rest: [number] }) {
 
   /** Edits the result before it is approved. Changes that can't be merged start from the current file. */
   function edit(one) {
+    editing = String(one.number);
     const merged = one.result !== undefined || !one.conflict;
     const text = h("textarea", { class: "whole", spellcheck: "false", "aria-label": one.target }, merged ? one.result ?? one.proposed ?? "" : one.current ?? "");
     show(detail, h("form", { onsubmit: (event) => { event.preventDefault(); approve(one, text.value); } },
@@ -171,6 +176,7 @@ export async function open(room, { rest: [number] }) {
 
   /** Loads what still waits, and shows the one after the decided one. */
   async function next() {
+    editing = null;
     const ids = list.items.map((item) => item.dataset.id);
     const at = ids.indexOf(number);
     number = ids[at + 1] ?? ids[at - 1];
@@ -186,7 +192,7 @@ export async function open(room, { rest: [number] }) {
   }
 
   await load();
-  const heard = ({ detail: { data } }) => { if (data.type === "proposal" && !detail.querySelector("form")) load(); };
+  const heard = ({ detail: { data } }) => { if (data.type === "proposal") attempt(load); };
   addEventListener("happened", heard);
   const keys = { ...list.keys, x: () => list.current?.querySelector("input[type=checkbox]")?.click(), Escape: () => go("home") };
   for (const key of ["a", "n", "e", "b", "1", "2"]) keys[key] = () => actions[key]?.();

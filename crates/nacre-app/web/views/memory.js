@@ -23,6 +23,8 @@ const SCOPES = [
 const USUAL_SCOPES = ["entries", "memory", "graph"];
 const AGES = [["", "Any time"], ["1", "Last day"], ["7", "Last week"], ["30", "Last month"], ["365", "Last year"]];
 const MAX_HITS = 100;
+/** How many rows are drawn at once: a screen of them. */
+const FIRST_HITS = 20;
 const TYPING_MS = 50;
 const PREVIEW_MS = 120;
 
@@ -40,6 +42,7 @@ export async function open(room, { query }) {
   let found = { hits: [], missing: [] };
   let running = null;
   let previewKeys = {};
+  let previewed = null;
 
   const hits = h("div", { class: "hits" });
   const preview = h("aside", { class: "preview", "aria-label": "Preview" });
@@ -131,10 +134,12 @@ export async function open(room, { query }) {
       show(preview);
       return;
     }
-    const rest = h("div", { hidden: true }, weak.map(row));
-    const more = weak.length > 0 && h("button", { type: "button", class: "weaker", onclick: () => { rest.hidden = false; more.remove(); } },
+    const top = h("div", {}, strong.slice(0, FIRST_HITS).map(row));
+    const more = weak.length > 0 && h("button", { type: "button", class: "weaker", onclick: () => more.replaceWith(...weak.map(row)) },
       `${plural(weak.length, "weaker hit")}: show`);
-    list.set(strong.map(row), more, rest, standing());
+    list.set(top, more, standing());
+    // The rest follows once the first screen is there; a later search takes `top` away.
+    setTimeout(() => { if (top.isConnected) put(top, strong.slice(FIRST_HITS).map(row)); });
     // The current hit stays the current one when the list is loaded again.
     if (wide()) list.choose(list.items.find((item) => item.hit.id === current) ?? list.items[0], { focus: false });
   }
@@ -209,7 +214,9 @@ export async function open(room, { query }) {
   }
 
   async function showPreview(hit) {
-    if (!hit || !wide()) return;
+    // A text that is being edited stays.
+    if (!hit || !wide() || (previewed === hit.id && preview.querySelector("form"))) return;
+    previewed = hit.id;
     const card = h("article", { class: "card" });
     previewKeys = {};
     if (hit.kind === "entry") {
@@ -217,7 +224,7 @@ export async function open(room, { query }) {
         const entry = await call("memory_get", { id: hit.id });
         if (list.current?.hit !== hit) return;
         previewKeys = entryCard(card, entry, {
-          changed: () => { showPreview(hit); },
+          changed: () => { previewed = null; showPreview(hit); },
           replaced: () => run(),
           deleted: { hide: draw, restore: draw },
         });
