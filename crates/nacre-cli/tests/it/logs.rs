@@ -95,6 +95,10 @@ fn processes_are_killed_while_they_append() {
     let victims: [Mutex<Option<Victim>>; 2] = Default::default();
     let over = AtomicBool::new(false);
     let mut moment = moments();
+    // Some are killed and some are not, whatever the machine: the kills are spread over the time that an append takes.
+    let started = std::time::Instant::now();
+    home.json(["log", "the first one"]);
+    let most = u64::try_from(started.elapsed().as_micros()).unwrap() * 2;
     let answered: Vec<(String, bool)> = thread::scope(|scope| {
         let (home, victims, over) = (&home, &victims, &over);
         let writers: Vec<_> = (0..2)
@@ -116,7 +120,7 @@ fn processes_are_killed_while_they_append() {
         scope.spawn(move || {
             while !over.load(Ordering::SeqCst) {
                 for victim in victims {
-                    thread::sleep(moment(40_000));
+                    thread::sleep(moment(most));
                     if let Some(victim) = victim.lock().unwrap().take() {
                         let _ = victim.lock().unwrap().kill();
                     }
@@ -134,7 +138,12 @@ fn processes_are_killed_while_they_append() {
         let count = lines.get(line.as_str()).copied().unwrap_or(0);
         assert!(count == 1 || count == 0 && !said, "{line}: {count} times, answered: {said}");
     }
-    assert!(lines.keys().all(|line| *line == "- [note|i=0.5] the last one" || answered.iter().any(|(one, _)| one == line)));
+    assert!(
+        lines
+            .keys()
+            .all(|line| ["- [note|i=0.5] the first one", "- [note|i=0.5] the last one"].contains(line)
+                || answered.iter().any(|(one, _)| one == line))
+    );
     let killed = answered.iter().filter(|(_, said)| !said).count();
     assert!((1..answered.len()).contains(&killed), "{killed} were killed: the test has shown nothing");
     assert_eq!(home.json(["doctor"])["ok"], true);
