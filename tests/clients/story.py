@@ -28,6 +28,9 @@ CALLS = [
     ("fact_upsert", {"entity": "Heidi Boyd", "key": "birthday", "value": "8 July 1956"}, "was 7 July 1956"),
     ("graph_search", {"query": "when is Heidi Boyd's birthday?", "limit": 3}, "8 July 1956"),
     ("graph_search", {"query": "Heidi Boyd's shoe size"}, "but nothing about"),
+    ("memory_store", {"content": "The staging database listens on port 5433.", "type": "fact"}, "[id:4]"),
+    ("memory_store", {"content": "The staging database listens on port 5434.", "type": "fact"}, "[id:5]"),
+    ("memory_conflicts", {}, "5433"),
 ]
 
 # Arguments of memory_store that are wrong, and the field that the answer has to name.
