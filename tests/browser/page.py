@@ -365,7 +365,7 @@ def phone_diff(browser, served):
     served.propose("SOUL.md", "a longer change", content="# Soul\n\n- Calm, patient and precise, whatever the question is about.\n")
     context = browser.new_context(viewport=dict(width=390, height=844), has_touch=True, is_mobile=True)
     watch = Watch(context, served, "approvals")
-    watch.page.locator(".proposal a").first.click()
+    watch.page.locator(".proposal a", has_text="SOUL.md").first.click()
     expect(watch.page.locator(".diff")).to_be_visible()
     widths = watch.page.evaluate("[...document.querySelectorAll('.diff td:not(.number)')].map((cell) => cell.getBoundingClientRect().width)")
     assert widths and min(widths) > 280, widths
@@ -440,7 +440,7 @@ def sessions(watch, served):
     expect(page.locator(".item").first).to_contain_text(newest.get("title") or "Conversation of")
     page.fill("input[type=search]", "ferry")
     expect(page.locator(".item mark").first).to_have_text("ferry")
-    page.locator(".item a").first.click()
+    page.locator(".item:has(mark) a").first.click()
     page.wait_for_selector(".messages")
     expect(page.locator("h1")).to_have_text("When does the harbour office open?")
     expect(page.locator(".messages .here")).to_be_visible()

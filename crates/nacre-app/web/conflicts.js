@@ -42,9 +42,10 @@ export function showConflict(detail, conflict, { settled, back }) {
     b: () => settle({ keep: "both" }),
     e: () => edit(),
   };
-  const newer = Date.parse(second.at) >= Date.parse(first.at) ? second : first;
+  const time = (statement) => (statement.at ? Date.parse(statement.at) : -Infinity);
+  const newer = time(second) >= time(first) ? second : first;
   const side = (statement, key) => h("article", { class: "card" },
-    h("p", { class: "meta" }, h("strong", {}, statement === newer ? "Newer" : "Older"), h("span", {}, date(statement.at))),
+    h("p", { class: "meta" }, h("strong", {}, statement === newer ? "Newer" : "Older"), h("span", {}, statement.at ? date(statement.at) : "undated")),
     h("p", { class: "content" }, statement.text),
     h("p", { class: "meta" }, origin(statement), statement.session && link(`sessions/${encodeURIComponent(statement.session)}?at=${encodeURIComponent(statement.at)}`, {}, "conversation")),
     h("div", { class: "buttons" }, button("Keep this one", keys[key], { key, kind: statement === newer ? "primary" : "" })));

@@ -29,7 +29,8 @@ pub struct Contradiction {
     pub id: String,
     /// The statement.
     pub text: String,
-    /// Its time.
+    /// Its time; absent for a line of a document without a date.
+    #[serde(skip_serializing_if = "Time::is_undated")]
     pub at: Time,
     #[serde(skip)]
     pub(crate) statement: StatementRef,

@@ -95,7 +95,8 @@ pub struct ConflictSide {
     pub kind: StatementKind,
     /// Its current text.
     pub text: String,
-    /// Its time.
+    /// Its time; absent for a line of a document without a date.
+    #[serde(skip_serializing_if = "Time::is_undated")]
     pub at: Time,
     /// Who said it: the source of a memory or a fact, or `document`.
     pub source: String,
