@@ -365,7 +365,7 @@ def phone_diff(browser, served):
     served.propose("SOUL.md", "a longer change", content="# Soul\n\n- Calm, patient and precise, whatever the question is about.\n")
     context = browser.new_context(viewport=dict(width=390, height=844), has_touch=True, is_mobile=True)
     watch = Watch(context, served, "approvals")
-    watch.page.locator(".proposal a", has_text="SOUL.md").first.click()
+    watch.page.locator(".proposal a", has_text="a longer change").first.click()
     expect(watch.page.locator(".diff")).to_be_visible()
     widths = watch.page.evaluate("[...document.querySelectorAll('.diff td:not(.number)')].map((cell) => cell.getBoundingClientRect().width)")
     assert widths and min(widths) > 280, widths

@@ -48,7 +48,11 @@ export async function request(method, path, body, { signal, keepalive } = {}) {
     if (error.name === "AbortError") throw error;
     throw new Failure({ code: "unreachable", message: "Nacre does not answer.", hint: "Is `nacre serve` still running?" }, 0);
   }
-  const data = await response.json().catch(() => null);
+  const data = await response.json().catch((error) => {
+    // A request may be given up while its answer arrives.
+    if (error.name === "AbortError") throw error;
+    return null;
+  });
   if (response.ok) return data;
   const failure = new Failure(data?.error ?? { code: "unknown", message: `The server answered ${response.status}.` }, response.status);
   if (response.status === 401) dispatchEvent(new CustomEvent("signed-out", { detail: failure }));

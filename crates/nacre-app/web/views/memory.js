@@ -118,8 +118,6 @@ export async function open(room, { query }) {
   }
 
   function draw() {
-    // A key may come before the first answer.
-    if (!found) return;
     const since = asked.days ? Date.now() - Number(asked.days) * DAY : 0;
     offerProjects();
     const all = found.hits.filter((hit) => !isGoing(hit.id) && (!since || Date.parse(hit.at) >= since) && (!asked.project || hit.project === asked.project));
