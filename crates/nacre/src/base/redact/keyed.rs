@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
 use super::MASK;
 use super::token::{is_dense, is_random};
@@ -21,21 +21,27 @@ static REFERENCES: List = words::CREDENTIALS.list("references");
 /// The most words between a name and its value.
 const MAX_WORDS: usize = 6;
 
-/// A name, with the parts that may follow it in an identifier.
-static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+/// A name in ASCII, with the parts that may follow it in an identifier. Compiled without Unicode, which takes a tenth of the time.
+static NAMED: LazyLock<Regex> = LazyLock::new(|| named(true));
+/// The other names.
+static NAMED_ELSEWHERE: LazyLock<Regex> = LazyLock::new(|| named(false));
+
+fn named(ascii: bool) -> Regex {
     // In a name, parts are joined by nothing, a space or a sign. Longer names come first.
-    let mut names: Vec<&str> = PASSWORDS.iter().chain(KEYS.iter()).copied().collect();
+    let mut names: Vec<&str> =
+        PASSWORDS.iter().chain(KEYS.iter()).copied().filter(|name| name.is_ascii() == ascii).collect();
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
     let names: Vec<String> = names.iter().map(|name| name.replace(' ', "[-_. ]?")).collect();
     let pattern = format!(
-        "(?i)(?P<name>{})s?(?:[-_]?(?:[0-9]|base|data|id|value|secreta|secreto|prod|production|dev|staging|test))?",
+        "(?P<name>{})s?(?:[-_]?(?:[0-9]|base|data|id|value|secreta|secreto|prod|production|dev|staging|test))?",
         names.join("|")
     );
-    Regex::new(&pattern).expect("the names are plain words")
-});
+    let regex = RegexBuilder::new(&pattern).case_insensitive(true).unicode(!ascii).build();
+    regex.expect("the names are plain words")
+}
 
 /// Tells whether a text may contain a name and a value.
-pub(super) fn may_occur(lower: &str) -> bool {
+pub(super) fn may_occur(lower: &str, may_hold: impl Fn(&str) -> bool) -> bool {
     const PARTS: &[&str] = &[
         "pass",
         "pw",
@@ -64,12 +70,13 @@ pub(super) fn may_occur(lower: &str) -> bool {
         "chave",
         "sleutel",
     ];
-    PARTS.iter().any(|part| lower.contains(part)) || lower.chars().any(|c| c > '\u{400}')
+    PARTS.iter().any(|part| may_hold(part)) || (!lower.is_ascii() && lower.chars().any(|c| c > '\u{400}'))
 }
 
 /// Adds the ranges of the values that are named as credentials.
 pub(super) fn find(text: &str, found: &mut Vec<Range<usize>>) {
-    for named in NAMED.captures_iter(text) {
+    let elsewhere = (!text.is_ascii()).then(|| NAMED_ELSEWHERE.captures_iter(text));
+    for named in NAMED.captures_iter(text).chain(elsewhere.into_iter().flatten()) {
         let (whole, name) =
             (named.get(0).expect("group 0 is the match"), named.name("name").expect("a name"));
         // `passwordLength`, `secretsmanager`, `new_secret(…)`, `${DB_PASSWORD}`, `arn:…:secret:…`

@@ -104,8 +104,8 @@ fn secrets(text: &str) -> Vec<Range<usize>> {
     let may_hold = |trigger: &str| pairs.may_hold(trigger) && lower.contains(trigger);
     let mut found = Vec::new();
     form::find(text, may_hold, &mut found);
-    token::find(text, |prefix| pairs.may_hold(&prefix.to_ascii_lowercase()), &mut found);
-    if keyed::may_occur(&lower) {
+    token::find(text, |prefix| pairs.may_hold(prefix), &mut found);
+    if keyed::may_occur(&lower, may_hold) {
         keyed::find(text, &mut found);
     }
     hidden(text, &mut found);
@@ -186,9 +186,10 @@ impl Pairs {
         Pairs(pairs)
     }
 
+    /// Tells whether the text may contain a string, in any case.
     fn may_hold(&self, text: &str) -> bool {
         text.as_bytes().windows(2).all(|two| {
-            let (place, bit) = Pairs::place(two[0], two[1]);
+            let (place, bit) = Pairs::place(two[0].to_ascii_lowercase(), two[1].to_ascii_lowercase());
             self.0[place] & bit != 0
         })
     }
