@@ -1,4 +1,4 @@
-// What the dashboard tells the user: toasts with undo, questions, and the states of a view without data.
+// Feedback for the user: toasts with undo, questions, and the states of a view without data.
 
 import { button, h } from "./dom.js";
 

@@ -47,7 +47,7 @@ mod checkpoints;
 mod collections;
 // A model behind a URL, from settings to hits.
 mod provider;
-// Built-in vectors of an older model, made anew by a server or a command.
+// Built-in vectors of an older model, rebuilt by a server or a command.
 mod renewal;
 // Hooks of agents: answered in time, whatever happens; what is said is kept.
 mod hook;

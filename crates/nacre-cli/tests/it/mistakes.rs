@@ -771,7 +771,7 @@ fn an_import_of_a_path_listed_the_formats_as_possible_values() {
         says(&other.run(["import", path]), 0, &[what]);
     }
     says(&other.run(["import", &home.database("main").display().to_string()]), 0, &["2 already here"]);
-    // What is no format and no file, and what has no format.
+    // A name that is neither a format nor a file, and a file without a known format.
     let nothing = home.beside("nothing");
     fs::write(&nothing, [1, 2, 3]).unwrap();
     says(&other.run(["import", &nothing]), 2, &["was not recognised", "obsidian", "nacre session import"]);
@@ -848,7 +848,7 @@ fn doctor_was_fine_beside_settings_that_nobody_could_read() {
         let answer: Value = serde_json::from_str(&home.run(["--json", "doctor"]).stdout).unwrap();
         assert_eq!(answer["ok"], false);
     }
-    // What the hint names works although the file is broken.
+    // The command that the hint names works although the file is broken.
     fs::write(&file, "[search]\nlimit = \"x\"\n").unwrap();
     says(&home.run(["config", "set", "search.limit", "9"]), 0, &["search.limit = 9"]);
     fs::write(&file, "[search]\nlimit = = 3\n").unwrap();

@@ -25,7 +25,7 @@ fn knowledge_is_taken_out_listed_and_found() {
     write(&folder, "src/main.ts", "// TODO: close the socket\nexport {}\n");
     let done = home.json(["extract", &folder]);
     assert_eq!((&done["project"], &done["added"]), (&json!("heron"), &json!(2)), "{done}");
-    // What a program gets is items.json in the form of Brain's design.
+    // A program gets items.json in the form of Brain's design.
     let items = home.json(["items"]);
     let item = &items[0];
     assert_eq!(item["sourceFile"], "docs/Architecture.md");

@@ -1,4 +1,4 @@
-//! Built-in vectors of an older model, made anew behind the calls of a server or by a command.
+//! Built-in vectors of an older model, rebuilt behind the calls of a server or by a command.
 
 use std::time::{Duration, Instant};
 

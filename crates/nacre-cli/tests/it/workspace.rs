@@ -54,7 +54,7 @@ fn init_with_a_profile_forgot_it() {
     let stored = server.data("memory_store", &json!({ "content": "The port is 7070" }));
     assert_eq!(stored["status"], "pending", "{stored}");
     drop(server);
-    // What the file says is never replaced.
+    // Settings in the file are never replaced.
     let again = home.run(["--profile", "files", "init"]);
     assert!(again.stderr.contains("nacre.toml keeps profile `strict`"), "{again:?}");
     assert_eq!(home.run(["config", "get", "profile"]).stdout.trim(), "\"gated\"");

@@ -98,7 +98,7 @@ pub struct ConflictSide {
     /// Its time; absent for a line of a document without a date.
     #[serde(skip_serializing_if = "Time::is_undated")]
     pub at: Time,
-    /// Who said it: the source of a memory or a fact, or `document`.
+    /// The source of a memory or a fact, or `document`.
     pub source: String,
     /// The session that stored it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -143,7 +143,7 @@ fn the_same_statement_in_other_words_took_two_lines() {
     }
     let shown = contents(&mut place);
     assert_eq!(shown.iter().filter(|content| content.contains("imperative")).count(), 1, "{shown:#?}");
-    // What differs in a number or a negation is no repetition.
+    // Two texts that differ in a number or a negation are not duplicates.
     assert_eq!(shown.len(), 5, "{shown:#?}");
     let brief = place.call("memory_brief", json!({})).text;
     assert!(!brief.contains("did not fit"), "{brief}");

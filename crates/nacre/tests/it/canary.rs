@@ -1,4 +1,4 @@
-//! What is private stays so: words are planted in everything private, and a shared session asks for them in
+//! Private data stays private: words are planted in everything private, and a shared session asks for them in
 //! every way there is.
 #![allow(clippy::disallowed_methods, reason = "a test writes what a person would")]
 

@@ -1,4 +1,4 @@
-//! What documents say for the graph, seeds and exports.
+//! The graph reads documents, seeds and exports.
 
 use std::time::{Duration, SystemTime};
 

@@ -7,7 +7,7 @@ mod sealed;
 mod layers;
 // Its SQL: portable, and fit for the schema.
 mod statements;
-// What entries do: store, supersede, find, judge, correct, delete.
+// Entries: store, supersede, find, judge, correct, delete.
 mod entries;
 // Same means same: when two memories are one.
 mod duplicates;
@@ -41,7 +41,7 @@ mod flush;
 mod ranking;
 // Vectors of a provider beside the built-in ones.
 mod embedding;
-// Built-in vectors of an older model, made anew step by step.
+// Built-in vectors of an older model, rebuilt step by step.
 mod renewal;
 // Models behind a URL, and everything a server may answer.
 mod providers;

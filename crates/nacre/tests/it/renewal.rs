@@ -1,4 +1,4 @@
-//! Built-in vectors of an older model: searched by words at once, made anew step by step.
+//! Built-in vectors of an older model: words find everything at once, the vectors are rebuilt step by step.
 #![expect(clippy::disallowed_methods, reason = "a test writes files as any editor does")]
 
 use std::ops::ControlFlow::Continue;
