@@ -18,8 +18,24 @@ pub struct Form {
     pattern: &'static str,
     /// A made-up text that the pattern must match.
     pub sample: &'static str,
+    check: Check,
     compiled: OnceLock<Regex>,
 }
+
+/// A further condition for a match, because other texts have the same shape.
+#[derive(Clone, Copy)]
+enum Check {
+    None,
+    /// The secret looks random.
+    Random,
+    /// The same, for a long run of characters whose trigger occurs in every text. Other texts are not searched for it.
+    LongRun,
+    /// The function refuses texts that are no secret.
+    Unless(fn(&str) -> bool),
+}
+
+/// The least length of a run that [`Check::LongRun`] is for.
+const MIN_LONG_RUN: usize = 34;
 
 const fn form(
     name: &'static str,
@@ -27,7 +43,17 @@ const fn form(
     pattern: &'static str,
     sample: &'static str,
 ) -> Form {
-    Form { name, triggers, pattern, sample, compiled: OnceLock::new() }
+    checked(name, Check::None, triggers, pattern, sample)
+}
+
+const fn checked(
+    name: &'static str,
+    check: Check,
+    triggers: &'static [&'static str],
+    pattern: &'static str,
+    sample: &'static str,
+) -> Form {
+    Form { name, triggers, pattern, sample, check, compiled: OnceLock::new() }
 }
 
 /// The shapes.
@@ -44,9 +70,9 @@ pub static FORMS: [Form; 32] = [
         r"(?i)Private-Lines: *\d+\r?\n(?P<secret>(?:[A-Za-z0-9+/=]+\r?\n?)+)",
         "Private-Lines: 2\nAAAAgQC7V2k3\nabcDEF0123456789==\n",
     ),
-    // A port is not a password: `http://host:8080/a@b`.
-    form(
+    checked(
         "url_password",
+        Check::Unless(is_port),
         &["://"],
         r#"(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@?#]*:(?P<secret>[^\s"'<>`/@][^\s"'<>`]*)@[\w.\[-]"#,
         "postgres://app:p@ss/word1@db.example.org/main",
@@ -63,14 +89,16 @@ pub static FORMS: [Form; 32] = [
         r"(?i)https://(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks|[\w.-]*webhook\.office\.com/webhookb2|outlook\.office\.com/webhook|chat\.googleapis\.com/v1/spaces)/(?P<secret>[\w/@=?&%-]{16,})",
         "https://hooks.slack.com/services/T0000AAAA/B0000BBBB/abcdefghijklmnopqrstuvwx",
     ),
-    form(
+    checked(
         "authorization",
+        Check::Unless(is_word),
         &["bearer", "authorization"],
         r#"(?i)\b(?:bearer|(?:proxy-)?authorization["']?\s*:\s*["']?[\w-]*)\s+(?P<secret>[\w.~+/=:-]{8,})"#,
         "Authorization: Bearer abcdef0123456789",
     ),
-    form(
+    checked(
         "cookie",
+        Check::Unless(has_no_session),
         &["cookie:"],
         r"(?i)\b(?:set-)?cookie:\s*(?P<secret>[^\s=;:(]+=[^\r\n]{8,})",
         "Cookie: session=8f3a9c77d2b14e60; theme=dark",
@@ -123,8 +151,9 @@ pub static FORMS: [Form; 32] = [
         r"(?i)(?:;\s*(?:pwd|password)=\{?|AccountKey=|SharedAccessKey=|SharedAccessSignature=|[?&]sig=)(?P<secret>[^\s;&$<{]{6,})",
         "Server=db;User=app;Password=s3cret1;",
     ),
-    form(
+    checked(
         "query_parameter",
+        Check::Random,
         &["token=", "key=", "secret=", "password=", "signature=", "code="],
         r"(?i)[?&](?:access_token|auth_token|refresh_token|id_token|token|api_?key|key|client_secret|secret|password|x-amz-signature|signature|code)=(?P<secret>[^\s&#<>{$]{8,})",
         "https://example.org/?api_key=abcdefgh12345678",
@@ -141,8 +170,9 @@ pub static FORMS: [Form; 32] = [
         r#"(?i)(?:aws_?)?(?:secret_?access_?key|session_?token|aws_secret)["']?\s*[=:]\s*["']?(?P<secret>[A-Za-z0-9/+=]{30,})"#,
         "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
     ),
-    form(
+    checked(
         "azure_secret",
+        Check::LongRun,
         &["q~"],
         r"[\w.~-]{3}[78]Q~[\w.~-]{31,34}",
         "abc8Q~0123456789abcdefghijklmnopqrstuvwx",
@@ -153,8 +183,9 @@ pub static FORMS: [Form; 32] = [
         r#""kty"[^}]*?"d"\s*:\s*"(?P<secret>[\w-]{20,})"#,
         r#"{"kty":"EC","d":"ZPuZGahiHlUWLSUUTF63EiAY3SxV109WWWbVBqgETkB"}"#,
     ),
-    form(
+    checked(
         "secret_url",
+        Check::Random,
         &["hook", "private-", "/key/", "/secret/", "/token/"],
         r"(?i)https?://\S*?(?:(?:hooks?[\w.]*|/key|/secret|/token)(?:[/\w.-]*?[/-])?|/private-)(?P<secret>[A-Za-z0-9_-]{16,})",
         "https://hook.example.com/2jez6cq7s16py7ib85cygsm3f8rushep",
@@ -173,40 +204,57 @@ pub static FORMS: [Form; 32] = [
     ),
     form("k3s", &["k10"], r"\bK10[0-9a-f]{32,}::\S+", "K100123456789abcdef0123456789abcdef::server:s3cret"),
     form("telegram", &[":aa"], r"\b\d{8,10}:AA[\w-]{30,}", "123456789:AAabcdefghijklmnopqrstuvwxyz0123456"),
-    form(
+    checked(
         "discord",
+        Check::LongRun,
         &["."],
         r"\b[MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,}",
         "MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcdE.abcdefghijklmnopqrstuvwxyz01",
     ),
-    form("twilio", &["sk", "ac"], r"\b(?:SK|AC)[0-9a-f]{32}\b", "SK0123456789abcdef0123456789abcdef"),
-    form("mailchimp", &["-us"], r"\b[0-9a-f]{32}-us\d{1,2}\b", "0123456789abcdef0123456789abcdef-us12"),
+    checked(
+        "twilio",
+        Check::LongRun,
+        &["sk", "ac"],
+        r"\b(?:SK|AC)[0-9a-f]{32}\b",
+        "SK0123456789abcdef0123456789abcdef",
+    ),
+    checked(
+        "mailchimp",
+        Check::LongRun,
+        &["-us"],
+        r"\b[0-9a-f]{32}-us\d{1,2}\b",
+        "0123456789abcdef0123456789abcdef-us12",
+    ),
     form(
         "terraform",
         &[".atlasv1."],
         r"\b\w{14}\.atlasv1\.[\w-]{40,}",
         "abcdEFGH012345.atlasv1.abcdefghijklmnopqrstuvwxyz0123456789ABCD",
     ),
-    form(
+    checked(
         "airtable",
+        Check::LongRun,
         &["pat"],
         r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{40,}",
         "patAbCdEfGhIjKl01.0123456789abcdef0123456789abcdef01234567",
     ),
-    form(
+    checked(
         "asana",
+        Check::LongRun,
         &["/"],
         r"\b[12]/\d{10,}(?:/\d+)?:[0-9a-f]{32}\b",
         "1/1200000000000000:0123456789abcdef0123456789abcdef",
     ),
-    form(
+    checked(
         "secret_key_1password",
+        Check::LongRun,
         &["a3-"],
         r"\bA3-[A-Z0-9]{6}-(?:[A-Z0-9]{5,6}-){3,4}[A-Z0-9]{5}\b",
         "A3-ABC123-DEF456-GHJ78-KLM90-NPQ12-RST34",
     ),
-    form(
+    checked(
         "bitcoin_key",
+        Check::LongRun,
         &["5", "k", "l", "xprv"],
         r"\b(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|[xyz]prv[1-9A-HJ-NP-Za-km-z]{100,})\b",
         "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ",
@@ -227,10 +275,12 @@ pub static FORMS: [Form; 32] = [
 
 /// Adds the ranges of the credentials that have a known shape.
 pub(super) fn find(text: &str, may_hold: impl Fn(&str) -> bool, found: &mut Vec<Range<usize>>) {
-    let has_long_run =
-        text.split(|c: char| c.is_whitespace() || "\"'`,;()".contains(c)).any(|run| run.len() >= LONG_RUN);
+    let has_long_run = text
+        .split(|c: char| c.is_whitespace() || "\"'`,;()".contains(c))
+        .any(|run| run.len() >= MIN_LONG_RUN);
     let may_match = |form: &&Form| {
-        (has_long_run || !form.is_long_run()) && form.triggers.iter().any(|trigger| may_hold(trigger))
+        (has_long_run || !matches!(form.check, Check::LongRun))
+            && form.triggers.iter().any(|trigger| may_hold(trigger))
     };
     for form in FORMS.iter().filter(may_match) {
         let regex =
@@ -238,48 +288,20 @@ pub(super) fn find(text: &str, may_hold: impl Fn(&str) -> bool, found: &mut Vec<
         for caught in regex.captures_iter(text) {
             let whole = caught.get(0).expect("group 0 is the match");
             let secret = caught.name("secret").unwrap_or(whole);
-            let given = secret.as_str();
-            if is_placeholder(given) || (form.needs_random() && !is_random(given.as_bytes())) {
-                continue;
+            if !is_placeholder(secret.as_str()) && form.check.passes(secret.as_str()) {
+                found.push(secret.range());
             }
-            let is_plain = match form.name {
-                // "Bearer certificates"
-                "authorization" => is_word(given),
-                // `http://host:8080/a@b`
-                "url_password" => is_port(given),
-                "cookie" => !given.split(';').any(is_session),
-                _ => false,
-            };
-            if is_plain {
-                continue;
-            }
-            found.push(secret.range());
         }
     }
 }
 
-/// The least length of a credential without a telling trigger.
-const LONG_RUN: usize = 34;
-
-impl Form {
-    /// Tells whether it is one long run of characters, with a trigger that occurs in every text.
-    fn is_long_run(&self) -> bool {
-        matches!(
-            self.name,
-            "discord"
-                | "twilio"
-                | "mailchimp"
-                | "airtable"
-                | "asana"
-                | "bitcoin_key"
-                | "secret_key_1password"
-                | "azure_secret"
-        )
-    }
-
-    /// Tells whether words have this shape too.
-    fn needs_random(&self) -> bool {
-        matches!(self.name, "query_parameter" | "discord" | "secret_url")
+impl Check {
+    fn passes(self, secret: &str) -> bool {
+        match self {
+            Check::None => true,
+            Check::Random | Check::LongRun => is_random(secret.as_bytes()),
+            Check::Unless(is_plain) => !is_plain(secret),
+        }
     }
 }
 
@@ -298,6 +320,11 @@ fn is_placeholder(text: &str) -> bool {
         || kinds.len() < 3
 }
 
+/// Tells whether no part of a cookie identifies a session.
+fn has_no_session(cookie: &str) -> bool {
+    !cookie.split(';').any(is_session)
+}
+
 /// Tells whether a part of a cookie may identify a session.
 fn is_session(part: &str) -> bool {
     let (name, value) = part.split_once('=').unwrap_or_default();
@@ -306,13 +333,13 @@ fn is_session(part: &str) -> bool {
     !is_attribute && value.len() >= 8 && is_random(value.as_bytes())
 }
 
-/// Tells whether a text is a word or a parameter of a challenge, such as `realm=`.
+/// Tells whether a text is a word ("Bearer certificates") or a parameter of a challenge, such as `realm=`.
 fn is_word(text: &str) -> bool {
-    let name = text.split_once('=').map_or(text, |(name, rest)| if rest.is_empty() { name } else { "" });
-    name.trim_end_matches('.').chars().all(|c| c.is_alphabetic() || "-_".contains(c)) && !text.contains("==")
+    let name = text.split_once('=').map_or(text, |(name, _)| name);
+    name.trim_end_matches('.').chars().all(|c| c.is_alphabetic() || "-_".contains(c))
 }
 
-/// Tells whether a text begins with a port and a path.
+/// Tells whether a text begins with a port and a path: `http://host:8080/a@b`.
 fn is_port(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     (1..=5).contains(&digits) && matches!(text.as_bytes().get(digits), Some(b'/' | b'?' | b'#'))
