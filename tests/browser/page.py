@@ -15,7 +15,7 @@ import traceback
 import axe_playwright_python
 from playwright.sync_api import expect, sync_playwright
 
-from served import Served
+from served import HOSTILE, Served
 
 NACRE, CHROMIUM = sys.argv[1], sys.argv[2]
 SHOTS = pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else tempfile.mkdtemp())
@@ -218,6 +218,7 @@ def correct(watch, served):
     toast(page, "Saved")
     expect(page.locator(".content")).to_have_text("Petra prefers green tea in the morning")
     expect(page.locator(".version")).to_be_visible()
+    expect(page.locator(".facts")).to_contain_text("by you")
     page.get_by_role("button", name="Helpful", exact=True).click()
     toast(page, "It now ranks higher")
     expect(page.locator(".score")).to_have_text("usefulness 3")
@@ -337,7 +338,8 @@ def by_hand(watch, served):
     expect(page.locator("textarea")).to_have_value("# User\n\n- Likes cocoa and mint tea.\n")
     file.write_text("# User\n\n- Likes cocoa.\n")
     page.get_by_role("button", name="Approve with these changes").click()
-    toast(page, "USER.md was written")
+    # The toast of an earlier approval may still be there; the editor closes when this one is done.
+    expect(page.locator("textarea")).to_have_count(0)
     assert "cocoa and mint tea" in file.read_text()
     watch.forgive(409)
     file.write_text("# User\n\n- Likes green tea.\n")
@@ -358,6 +360,90 @@ def deny(watch, served):
     expect(page.locator(".room")).to_contain_text("Nothing waits for you")
     newest = max(served.tool("proposal_list", all=True)["proposals"], key=lambda one: one["number"])
     assert (newest["target"], newest["state"]) == ("SOUL.md", "denied"), newest
+
+
+def lessons(watch, served):
+    """A lesson from one correction waits among the approvals; it is confirmed, or removed with undo."""
+    page = watch.page
+    for session, text in [("talk-7", "Don't mock the database in unit tests."), ("talk-8", "Please never use the formal De.")]:
+        served.run("--session", session, "turn", text, "--answer", "Understood.")
+    watch.go("home")
+    expect(page.locator(".waits")).to_contain_text("2 lessons wait for you")
+    watch.go("approvals/lesson-1")
+    expect(page.locator(".detail .content")).to_have_text("Don't mock the database in unit tests.")
+    for width, height in [(390, 844), (1280, 820)]:
+        page.set_viewport_size(dict(width=width, height=height))
+        readable(page, f"lesson at {width} px")
+        accessible(page, f"lesson at {width} px")
+    page.screenshot(path=SHOTS / "light-1280-lesson.png")
+    page.get_by_role("button", name="Confirm", exact=True).click()
+    toast(page, "agents follow it from now on")
+    expect(page.locator(".detail .content")).to_contain_text("formal De")
+    page.get_by_role("button", name="Remove", exact=True).click()
+    expect(page.locator(".room")).to_contain_text("Nothing waits for you")
+    undo(page)
+    expect(page.locator(".detail .content")).to_contain_text("formal De")
+    page.get_by_role("button", name="Remove", exact=True).click()
+    page.reload()
+    page.wait_for_selector(".room.approvals[data-ready]")
+    expect(page.locator(".room")).to_contain_text("Nothing waits for you")
+    left = [(one["text"], one["state"]) for one in served.tool("lesson_list")["lessons"]]
+    assert left == [("Don't mock the database in unit tests.", "confirmed")], left
+
+
+def stale(watch, served):
+    """A memory that nobody used for half a year is listed on Home until somebody finds it helpful."""
+    page = watch.page
+    served.run("--now", "2025-03-01T10:00:00Z", "store", "The harbour master is called Ingrid")
+    watch.go("home")
+    page.locator(".waits summary").click()
+    readable(page, "stale memories")
+    accessible(page, "stale memories")
+    page.locator(".waits .stale a", has_text="harbour master").click()
+    page.get_by_role("button", name="Helpful", exact=True).click()
+    toast(page, "It now ranks higher")
+    watch.go("home")
+    expect(page.locator(".waits")).not_to_contain_text("unused for half a year")
+
+
+def shown(watch, served):
+    """An answer tells which memories were shown before it and whether it mentions them."""
+    page = watch.page
+    say = lambda role, text: served.tool("session_append", id="talk-9", messages=[dict(role=role, content=text)])
+    question = "Which port does the staging database use?"
+    say("user", question)
+    served.run("--session", "talk-9", "turn", question)
+    say("assistant", "It was moved to port 5433.")
+    watch.go("sessions/talk-9")
+    page.locator(".shown summary").first.click()
+    expect(page.locator(".shown li", has_text="5433").first).to_contain_text("mentioned in the answer")
+    for width, height in [(390, 844), (1280, 820)]:
+        page.set_viewport_size(dict(width=width, height=height))
+        readable(page, f"shown memories at {width} px")
+        accessible(page, f"shown memories at {width} px")
+    page.screenshot(path=SHOTS / "light-1280-shown.png")
+
+
+def compacted(watch, served):
+    """A compacted conversation has its summary, and a conversation can be quarantined."""
+    page = watch.page
+    say = lambda role, text: served.tool("session_append", id="talk-10", messages=[dict(role=role, content=text)])
+    for number in range(60):
+        say("user" if number % 2 == 0 else "assistant", f"Line {number} about the harbour office, the ferry and the lighthouse. " * 40)
+    covered = served.tool("session_compact", id="talk-10")["covered"]
+    assert covered > 0, covered
+    watch.go("sessions")
+    watch.go("sessions/talk-10")
+    page.locator("details.summary summary").click()
+    expect(page.locator("details.summary .content")).to_contain_text("harbour office")
+    page.get_by_role("button", name="Quarantine").click()
+    page.locator("dialog").get_by_role("button", name="Quarantine").click()
+    toast(page, "Out of recall")
+    names = lambda: [one["name"] for one in served.tool("memory_quarantine")["quarantines"]]
+    assert names() == ["talk-10"], names()
+    undo(page)
+    toast(page, "Back in recall")
+    assert names() == [], names()
 
 
 def phone_diff(browser, served):
@@ -678,6 +764,90 @@ def by_project(browser, served):
     context.close()
 
 
+def by_origin(browser, served):
+    """Hits are filtered by their source and by who wrote them, with counts. What is not the user's own word says so. The answers are those
+    of the tool."""
+    why = [dict(lane="bm25", rank=1, words=["port"])]
+    hit = lambda number, origin, **more: dict(kind="entry", id=f"mem-{number}", number=number, type="fact", tags=[], text=f"The port is {number}", score=0.9, relevance=1, why=why, explain=[], origin=origin, at="2026-02-18T10:00:00Z") | more
+    hits = [hit(1, "person"), hit(2, "agent"), hit(5, "agent"), hit(6, "untrusted"), hit(0, "document", kind="document", id="d-0", path="memory/topics/heron.md", lines=[1, 3])]
+    context = browser.new_context(viewport=dict(width=1280, height=820))
+    context.route("**/v1/tools/memory_search", lambda route: route.fulfill(json=dict(hits=hits, missing=[])))
+    entry = dict(id="mem-2", number=2, type="fact", content="The port is 2", tags=[], behavioral=False, score=1, origin="agent", provenance=dict(session="talk-1", group="main", timestamp="2026-02-18T10:00:00Z", source="agent"))
+    context.route("**/v1/tools/memory_get", lambda route: route.fulfill(json=entry))
+    watch = Watch(context, served, "memory?q=port")
+    page = watch.page
+    expect(page.locator(".hit")).to_have_count(5)
+    expect(page.locator(".hit").nth(3).locator(".warn")).to_have_text("an untrusted session")
+    expect(page.locator("select[aria-label=Origin] option").nth(1)).to_have_text("your agent (2)")
+    page.select_option("select[aria-label=Origin]", "agent")
+    expect(page.locator(".hit")).to_have_count(2)
+    expect(page.locator(".preview .facts")).to_contain_text("by your agent")
+    readable(page, "origins")
+    accessible(page, "origins")
+    page.screenshot(path=SHOTS / "light-1280-origins.png")
+    page.select_option("select[aria-label=Origin]", "")
+    page.select_option("select[aria-label=Source]", "memory/topics/heron.md")
+    expect(page.locator(".hit")).to_have_count(1)
+    assert "source=memory" in page.url, page.url
+    watch.check()
+    context.close()
+
+
+def mcp_app(browser, served):
+    """The page for MCP clients, in a sandboxed frame under the strictest policy: it shows the answer of the tool, searches, lists what waits,
+    and stored text stays text."""
+    policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
+    html = (HERE / "../../crates/nacre-app/src/mcp/app.html").read_text()
+    for theme in ["light", "dark"]:
+        context = browser.new_context(viewport=dict(width=390, height=700))
+        wrong = []
+        context.on("weberror", lambda error: wrong.append(str(error.error)))
+        context.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
+        context.route("https://host.test/", lambda route: route.fulfill(content_type="text/html", body=MCP_HOST.replace("THEME", theme).replace("HOSTILE", json.dumps(HOSTILE).replace("<", "\\u003c"))))
+        context.route("https://app.test/", lambda route: route.fulfill(content_type="text/html", body=html, headers={"content-security-policy": policy}))
+        page = context.new_page()
+        page.goto("https://host.test/")
+        frame = page.frame_locator("iframe")
+        expect(frame.locator("#hits li").first).to_contain_text("The port is 5433")
+        expect(frame.locator("input")).to_have_value("which port")
+        expect(frame.locator("#approvals li")).to_contain_text("Petra painted it")
+        frame.locator("input").fill("harbour")
+        frame.get_by_role("button", name="Search").click()
+        expect(frame.locator("#hits li").first).to_contain_text("<script>")
+        expect(frame.locator("#hits li").first).to_contain_text("⟨U+202E⟩")
+        expect(frame.locator("#status")).to_have_text("1 hit")
+        [inside] = [one for one in page.frames if one.url == "https://app.test/"]
+        assert inside.evaluate("window.__pwned") is None, "something ran"
+        problems = inside.evaluate(LAYOUT)
+        assert not problems, f"{theme}: {problems}"
+        page.screenshot(path=SHOTS / f"{theme}-390-mcp-app.png")
+        # The policy forbids every other request, so axe runs in the same file without it.
+        alone = context.new_page()
+        alone.set_content(html)
+        accessible(alone, f"{theme}: MCP App")
+        assert not wrong, wrong
+        context.close()
+
+
+# A client that shows MCP Apps, as far as the page needs one.
+MCP_HOST = """<!doctype html><meta charset="utf-8"><title>Client</title><iframe sandbox="allow-scripts" width="370" height="600" src="https://app.test/"></iframe><script>
+  const frame = document.querySelector("iframe");
+  const send = (message) => frame.contentWindow.postMessage({ jsonrpc: "2.0", ...message }, "*");
+  const found = (hits) => ({ content: [], structuredContent: { hits } });
+  const answers = {
+    "ui/initialize": () => ({ protocolVersion: "2026-01-26", hostInfo: { name: "test", version: "1" }, hostCapabilities: {}, hostContext: { theme: "THEME" } }),
+    "tools/call": ({ name, arguments: { query } }) => name === "memory_search" && query === "harbour" ? found([{ id: "2", text: HOSTILE, time: "today" }]) : null,
+    "resources/read": () => ({ contents: [{ text: JSON.stringify({ proposals: [{ number: 1, target: "MEMORY.md", reason: "Petra painted it", lines: [1, 1] }] }) }] }),
+  };
+  addEventListener("message", ({ data }) => {
+    if (data.id) send({ id: data.id, result: answers[data.method](data.params) });
+    if (data.method !== "ui/notifications/initialized") return;
+    send({ method: "ui/notifications/tool-input", params: { arguments: { query: "which port" } } });
+    send({ method: "ui/notifications/tool-result", params: found([{ id: "1", text: "The port is 5433", time: "today", source: "MEMORY.md" }]) });
+  });
+</script>"""
+
+
 def large_graph(browser, served):
     """A large graph starts around one entity; as a whole it is a few clusters with names, and each leads to its part."""
     entity = lambda number: dict(name=f"Entity {number}", category=["person", "host"][number % 2], aliases=[], facts=0, relations=2)
@@ -700,9 +870,9 @@ def large_graph(browser, served):
     context.close()
 
 
-ACTS = [home, dialogs, find, weaker, store, correct, delete, bulk, approve, conflict, amend, by_hand, deny, graph, files, sessions, tasks, timeline, health,
+ACTS = [home, dialogs, find, weaker, store, correct, delete, bulk, approve, conflict, amend, by_hand, deny, lessons, graph, files, sessions, tasks, timeline, health, shown, compacted, stale,
         groups, empty_group, failing, live, keyboard, hostile]
-ALONE = [focused, by_project, large_graph, contradictions, phone_diff, signed_out]
+ALONE = [focused, by_project, by_origin, mcp_app, large_graph, contradictions, phone_diff, signed_out]
 
 
 def attempt(name, act):

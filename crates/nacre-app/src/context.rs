@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow};
 use etcetera::{AppStrategy, AppStrategyArgs};
-use nacre::call::{GetRequest, Got};
+use nacre::call::{GetAnswer, GetRequest};
 use nacre::redact::Redact;
 use nacre::settings::{Accept, Layer, Limits, Provider, Write};
 use nacre::{
@@ -18,6 +18,7 @@ use nacre::{
 use serde::Serialize;
 
 use crate::args::{EntryName, Global, When};
+use crate::database_url;
 use crate::minilm;
 use crate::plugin::Plugins;
 use crate::render::{self, Failure};
@@ -110,7 +111,7 @@ impl Context {
             Actor::Agent => keep_policies(&mut settings, &own_settings(&path)?),
             Actor::Person | Actor::Nacre => None,
         };
-        let home = with_chat(with_provider(Home::new(path, settings))?)?;
+        let home = with_chat(with_provider(open_home(&global, settings)?)?)?;
         let plugins = Plugins::new(&home);
         let home = plugins.make_briefs(home, &global.group);
         Ok(Context { home, layers, plugins, global, actor, loosened })
@@ -118,7 +119,7 @@ impl Context {
 
     /// Returns the context of a command that repairs settings which can't be read.
     pub fn without_settings(global: Global) -> Result<Context> {
-        let home = Home::new(home_path(&global)?, Settings::default());
+        let home = open_home(&global, Settings::default())?;
         let plugins = Plugins::new(&home);
         Ok(Context { home, layers: Vec::new(), plugins, global, actor: actor(), loosened: None })
     }
@@ -166,6 +167,13 @@ impl Context {
         told_session(&self.global).unwrap_or_else(|| SessionId::new(self.now()))
     }
 
+    /// Returns the session that the flag `--session` names; the environment does not count.
+    pub fn given_session(&self) -> Option<&SessionId> {
+        let session = self.global.session.as_ref()?;
+        let told = std::env::var("NACRE_SESSION").ok();
+        (told.as_deref() != Some(session.as_str())).then_some(session)
+    }
+
     /// Returns the caller of this command: the person at this terminal, or an agent.
     pub fn caller(&self) -> Caller {
         let (actor, visibility, role, zone) = (self.actor, self.global.visibility, self.role(), zone());
@@ -184,7 +192,13 @@ impl Context {
             let (tool, role) = ("nacre".to_owned(), self.role().as_str());
             return Err(nacre::Error::RoleDenied { tool, role }.into());
         }
-        open(&self.home, &self.global.group, self.now()).map_err(Into::into)
+        let name = &self.global.group;
+        let is_new = name.as_str() != "main" && !self.home.groups()?.contains(name);
+        let group = open(&self.home, name, self.now())?;
+        if is_new && !self.global.json {
+            self.hint(&format!("created the group `{name}`"));
+        }
+        Ok(group)
     }
 
     /// Returns the group for commands that show or change all of it. A shared session has no such group.
@@ -197,7 +211,7 @@ impl Context {
 
     /// Refuses to read a group that does not exist while others do: its name is misspelt.
     pub fn check_group(&self) -> Result<()> {
-        let groups = self.home.groups();
+        let groups = self.home.groups()?;
         let name = &self.global.group;
         if groups.is_empty() || groups.contains(name) {
             return Ok(());
@@ -247,12 +261,30 @@ impl Context {
                 continue;
             }
             let request = GetRequest { id: Some(EntryRef::Id(id.clone())), ..GetRequest::default() };
-            if let Ok(Got::Entry(found)) = self.ask(request) {
+            if let Ok(GetAnswer::Entry(found)) = self.ask(request) {
                 let number = format!("[id:{}]", found.entry.number);
                 short = short.replace(&format!("`{id}`"), &number).replace(id.as_str(), &number);
             }
         }
         short
+    }
+
+    /// Runs a command on the memory as it was at an earlier time: on a copy that is deleted afterwards.
+    pub fn as_of<T>(&self, when: Option<When>, run: impl FnOnce(&Context) -> Result<T>) -> Result<T> {
+        let Some(at) = self.time(when) else { return run(self) };
+        let folder = tempfile::tempdir().context("the folder for temporary files can't be written")?;
+        let global = Global { home: Some(folder.path().to_owned()), ..self.global.clone() };
+        let home = open_home(&global, self.home.settings().clone())?;
+        home.create()?;
+        let (name, caller) = (&self.global.group, self.caller());
+        let (mut from, mut to) = (self.group()?, home.group(name, self.now())?);
+        nacre::past::copy_as_of(&mut from.enter(&caller)?, &mut to.enter(&caller)?, at, &mut |_| {})?;
+        drop(to);
+        let (plugins, layers) = (Plugins::new(&home), self.layers.clone());
+        if !self.global.json {
+            self.hint(&format!("the memory as of {at}: deleted records and documents are not part of it"));
+        }
+        run(&Context { home, layers, plugins, global, actor: self.actor, loosened: self.loosened })
     }
 
     /// Enters the group as the caller of this command.
@@ -326,7 +358,8 @@ fn entries(view: &mut View<'_>, fits: impl Fn(&nacre::Entry) -> bool) -> nacre::
             break;
         }
         let request = GetRequest { id: Some(EntryRef::Number(number)), ..GetRequest::default() };
-        let Ok(Reply { outcome: Outcome::Done(Got::Entry(entry)), .. }) = nacre::run(view, request) else {
+        let Ok(Reply { outcome: Outcome::Done(GetAnswer::Entry(entry)), .. }) = nacre::run(view, request)
+        else {
             continue;
         };
         seen += 1;
@@ -435,7 +468,7 @@ fn with_provider(home: Home) -> Result<Home> {
 fn embedder(home: &Home) -> Result<Option<Arc<dyn Embedder>>> {
     let settings = &home.settings().embedding;
     if settings.provider == Provider::Minilm {
-        return Ok(Some(Arc::new(minilm::Installed::new(home.path()))));
+        return Ok(Some(Arc::new(minilm::InstalledModel::new(home.path()))));
     }
     let Some(options) = http::Options::from_settings(settings) else { return Ok(None) };
     let key = key("embedding", &settings.key_variable, &settings.key_file)?;
@@ -486,8 +519,31 @@ pub fn zone() -> Zone {
     compiled.or_else(|| Zone::rule(name?)).unwrap_or_default()
 }
 
-/// Returns the home: the folder that holds everything.
+/// Returns the home: a folder, or a database server with a folder for what belongs to this machine.
+pub fn open_home(global: &Global, settings: Settings) -> Result<Home> {
+    let home = Home::new(home_path(global)?, settings);
+    match database_url::in_home(global.home.as_deref()) {
+        None => Ok(home),
+        Some(url) => {
+            let password = database_url::password(url, |name| std::env::var(name).ok());
+            Ok(home.with_server(url, password.as_deref())?)
+        }
+    }
+}
+
+/// Returns the home as another process of this program takes it with `--home`.
+pub fn home_argument(global: &Global) -> Result<PathBuf> {
+    match database_url::in_home(global.home.as_deref()) {
+        Some(url) => Ok(url.into()),
+        None => home_path(global),
+    }
+}
+
+/// Returns the folder of the home: it holds everything, or with a database server what belongs to this machine.
 pub fn home_path(global: &Global) -> Result<PathBuf> {
+    if let Some(url) = database_url::in_home(global.home.as_deref()) {
+        return Ok(platform_home()?.join("servers").join(database_url::folder_name(url)));
+    }
     match &global.home {
         Some(path) => std::path::absolute(path).context("the home is not a valid path"),
         None => platform_home(),

@@ -7,6 +7,9 @@ mod clients;
 mod minilm;
 mod render;
 
+// The URL of a home on a database server.
+mod database_url;
+
 // Flags, and the programs that add to the context.
 mod args;
 mod plugin;

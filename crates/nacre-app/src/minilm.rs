@@ -1,9 +1,9 @@
 //! MiniLM: the crate `nacre-minilm`, or, in a build without it, errors that say how to get it.
 
 #[cfg(not(feature = "minilm"))]
-pub use left_out::{Installed, NAME, Weights, install, remove, status};
+pub use left_out::{InstalledModel, NAME, Weights, install, remove, status};
 #[cfg(feature = "minilm")]
-pub use nacre_minilm::{Installed, NAME, Weights, install, remove, status};
+pub use nacre_minilm::{InstalledModel, NAME, Weights, install, remove, status};
 
 /// The same names without the feature `minilm`.
 #[cfg(not(feature = "minilm"))]
@@ -44,15 +44,15 @@ mod left_out {
     }
 
     /// Represents the missing model, so that a search names it as missing and still answers.
-    pub struct Installed;
+    pub struct InstalledModel;
 
-    impl Installed {
-        pub fn new(_home: &Path) -> Installed {
-            Installed
+    impl InstalledModel {
+        pub fn new(_home: &Path) -> InstalledModel {
+            InstalledModel
         }
     }
 
-    impl Embedder for Installed {
+    impl Embedder for InstalledModel {
         fn dims(&self) -> usize {
             0
         }

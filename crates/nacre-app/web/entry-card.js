@@ -6,6 +6,7 @@ import { diffLines } from "./diff.js";
 import { entryForm } from "./entry-form.js";
 import { ask, attempt, postpone, toast } from "./feedback.js";
 import { age } from "./format.js";
+import { ORIGINS } from "./hits.js";
 
 const going = new Set();
 
@@ -62,7 +63,7 @@ export function entryCard(node, entry, { changed, deleted, replaced, heading = "
       entry.behavioral && h("p", { class: "meta" }, "It tells agents how to act."),
       h("div", { class: "meta" }, (entry.tags ?? []).map((tag) => link(`memory?tag=${encodeURIComponent(tag)}`, { class: "tag" }, tag))),
       h("dl", { class: "facts" },
-        fact("Stored", [age(entry.provenance.timestamp), ` by ${entry.provenance.source === "person" ? "you" : entry.provenance.source}`]),
+        fact("Stored", [age(entry.provenance.timestamp), " by ", h("span", { class: entry.origin === "untrusted" ? "warn" : "" }, ORIGINS[entry.origin] ?? entry.origin)]),
         entry.provenance.source !== "person" && fact("From", link(`sessions/${encodeURIComponent(entry.provenance.session)}?at=${encodeURIComponent(entry.provenance.timestamp)}`, {}, "the conversation that made it")),
         entry.provenance.project && fact("Project", entry.provenance.project),
         entry.last_hit_at && fact("Confirmed", age(entry.last_hit_at)),

@@ -17,6 +17,22 @@ export function hitAddress(hit) {
   return null;
 }
 
+/** Who wrote a record, in words. */
+export const ORIGINS = {
+  person: "you",
+  approved: "an agent, approved by you",
+  agent: "your agent",
+  document: "your files",
+  import: "another program",
+  untrusted: "an untrusted session",
+};
+
+/** Where a hit is stored: a file, a collection or a conversation; null for a memory or a fact. */
+export function hitSource(hit) {
+  if (hit.collection) return hit.collection;
+  return hit.path ?? (hit.session ? "conversations" : null);
+}
+
 /** The headings above the matching sentence of a document, outermost first. */
 export function headings(hit) {
   if (hit.kind !== "document") return [];

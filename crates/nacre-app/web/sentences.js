@@ -18,6 +18,8 @@ const ACTIONS = {
   memory_unarchive: ["memories", "made current again", "a memory", "memories"],
   session_undo: ["memories", "undid the memories of", "a conversation", "conversations"],
   lesson_add: ["memories", "learned", "a lesson", "lessons"],
+  lesson_confirm: ["memories", "confirmed", "a lesson", "lessons"],
+  memory_quarantine: ["memories", "quarantined or released", "records", "records"],
   lesson_forget: ["memories", "forgot", "a lesson", "lessons"],
   conflict: ["memories", "found", "a contradiction", "contradictions"],
   propose: ["approvals", "proposed", "a change", "changes"],

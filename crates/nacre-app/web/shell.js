@@ -4,6 +4,7 @@ import { call, group } from "./api.js";
 import { openConflicts } from "./conflicts.js";
 import { button, h, icon, link, put, show } from "./dom.js";
 import { dialog, inline } from "./feedback.js";
+import { waitingLessons } from "./lessons.js";
 import { openPalette } from "./palette.js";
 import { VIEWS } from "./views.js";
 
@@ -45,12 +46,12 @@ export function offerGroups(names) {
   show(rail.querySelector(".groups"), names.length > 1 && choice);
 }
 
-/** Shows how many writes and conflicts wait for the user. */
+/** Shows how many writes, conflicts and lessons wait for the user. */
 export async function countWaiting() {
   const badge = rail.querySelector("[data-view=approvals] .count");
   try {
-    const [{ proposals }, conflicts] = await Promise.all([call("proposal_list"), openConflicts()]);
-    const waiting = proposals.length + conflicts.length;
+    const [{ proposals }, conflicts, lessons] = await Promise.all([call("proposal_list"), openConflicts(), waitingLessons()]);
+    const waiting = proposals.length + conflicts.length + lessons.length;
     badge.textContent = waiting || "";
     badge.hidden = !waiting;
     badge.setAttribute("aria-label", `${waiting} waiting`);

@@ -44,7 +44,8 @@ pub enum Bench {
     },
     /// Retrieval quality on public conversation sets, through the same calls that agents make
     Quality {
-        /// The set: locomo, longmemeval, beam, conflict, scifact or all
+        /// The set: locomo, longmemeval, beam, conflict, scifact or all of these; xquad-en, xquad-de, xquad-es, xquad-zh,
+        /// xquad-cross, ntrex, jsquad or cosqa
         name: String,
         /// The folder with the sets, as `NAME.corpus.jsonl.zst` and `NAME.queries.jsonl`
         data: PathBuf,
@@ -99,6 +100,18 @@ pub enum Bench {
         /// Also show the questions that were not answered; the half is no longer held out then
         #[arg(long)]
         failures: bool,
+    },
+    /// Exact search: a fresh `nacre grep` over a workspace, compared with `rg` over the same files
+    Grep {
+        /// Size of the workspace in megabytes
+        #[arg(long, default_value_t = 100)]
+        megabytes: usize,
+        /// Runs of each; the median is shown
+        #[arg(long, default_value_t = 10)]
+        runs: usize,
+        /// The ripgrep program
+        #[arg(long, value_name = "PATH", default_value = "rg")]
+        rg: PathBuf,
     },
     /// Search and import as a memory grows, compared with a plain FTS5 table of the same texts
     Speed {
@@ -165,6 +178,12 @@ pub enum Bench {
         /// Also show the summaries
         #[arg(long)]
         show: bool,
+    },
+    /// Cost of syncing: operations of another machine, a round with nothing new, and a write on a synced machine
+    Sync {
+        /// Operations of the other machine
+        #[arg(long, default_value_t = 100_000)]
+        operations: usize,
     },
     /// Cost of transcripts: appending a message, compared with a plain line flushed to disk, and the context of a long
     /// transcript, compared with `cat`

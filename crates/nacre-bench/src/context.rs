@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use etcetera::{AppStrategy as _, AppStrategyArgs};
 use nacre::settings::{Layer, Provider};
 use nacre::{Embedder, Home, Secret, Time, http};
-use nacre_minilm::Installed;
+use nacre_minilm::InstalledModel;
 
 use crate::args::Global;
 
@@ -56,7 +56,7 @@ pub fn layers(global: &Global) -> nacre::Result<Vec<Layer>> {
 pub fn embedder(home: &Home) -> Result<Option<Arc<dyn Embedder>>> {
     let settings = &home.settings().embedding;
     if settings.provider == Provider::Minilm {
-        return Ok(Some(Arc::new(Installed::new(home.path()))));
+        return Ok(Some(Arc::new(InstalledModel::new(home.path()))));
     }
     let Some(options) = http::Options::from_settings(settings) else { return Ok(None) };
     let key = match std::env::var(&settings.key_variable).ok().filter(|key| !key.trim().is_empty()) {

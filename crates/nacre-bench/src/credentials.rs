@@ -69,7 +69,8 @@ impl Report {
         let secret: Vec<char> = row.secret.chars().filter(|c| !c.is_whitespace()).collect();
         let left: String = masked.chars().filter(|c| !c.is_whitespace()).collect();
         // The name of the issuer may occur in the text around the secret too.
-        let around = row.text.replace(&row.secret, " ");
+        let around = row.text.replace(&row.secret, "\u{0}");
+        let around: String = around.chars().filter(|c| !c.is_whitespace()).collect();
         let stays = |part: &[char]| {
             let part: String = part.iter().collect();
             left.contains(&part) && !around.contains(&part)

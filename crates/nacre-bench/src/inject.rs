@@ -179,8 +179,12 @@ fn remember(group: &mut Group, now: Time) -> Result<BTreeMap<String, String>> {
                 archive(group, &session, &at, before, "Here it is.".into())?;
                 archive(group, &session, &at, user, agent)?;
                 let caller = Caller::person("bench".parse()?, now);
-                let newest = turn::lessons(&group.enter(&caller)?)?.first().map(|lesson| lesson.number);
-                names.insert(format!("lesson:{}", newest.context("a lesson was learned")?), id);
+                let mut view = group.enter(&caller)?;
+                let newest = turn::lessons(&view)?.first().map(|lesson| lesson.number);
+                let newest = newest.context("a lesson was learned")?;
+                // A lesson waits for the person.
+                turn::confirm(&mut view, newest)?;
+                names.insert(format!("lesson:{newest}"), id);
             }
             Item::Document { id, path, text } => {
                 let file = group.folder().join(&path);

@@ -20,6 +20,7 @@ mod credentials;
 mod embed;
 mod graph;
 mod graph60;
+mod grep;
 mod inject;
 mod notes;
 mod quality;
@@ -28,6 +29,7 @@ mod serve;
 mod session;
 mod speed;
 mod summary;
+mod sync;
 
 use std::process::ExitCode;
 
@@ -58,6 +60,7 @@ fn run(Cli { global, bench }: Cli) -> Result<ExitCode> {
         Bench::Credentials { file, plain, list } => credentials::run(file.as_deref(), &plain, list, &global),
         Bench::Graph { facts } => graph::run(facts, &global),
         Bench::Graph60 { data, half, failures } => graph60::run(&data, &half, failures, &global),
+        Bench::Grep { megabytes, runs, rg } => grep::run(megabytes, runs, &rg, &global),
         Bench::Speed { sizes } => speed::run(&sizes, &global),
         Bench::Serve { bare: Some(table), .. } => serve::bare(&table),
         Bench::Serve { clients, seconds, passages, bare: None } => {
@@ -70,6 +73,7 @@ fn run(Cli { global, bench }: Cli) -> Result<ExitCode> {
         Bench::Notes { folders, list } => notes::run(&folders, list, &global),
         Bench::Boot { runs } => boot::run(runs, &global),
         Bench::Summary { data, half, show } => summary::run(&data, &half, show, &global),
+        Bench::Sync { operations } => sync::run(operations, &global),
         Bench::Session { megabytes } => session::run(megabytes, &global),
         Bench::Cold { rows, runs } => cold::run(rows, runs, &global),
     }

@@ -123,10 +123,12 @@ fn measure(folder: &Path, global: &Global) -> Result<Scores> {
     for (number, prompt) in prompts.iter().enumerate() {
         let (_kept, mut group) = open(folder, &[], global)?;
         let caller = Caller::agent(format!("notes-{number}").parse()?, time(ASKED)?);
-        let turn = turn::run(&mut group.enter(&caller)?, &Request::new(prompt.prompt.clone()))?;
+        let request = Request { explain: true, ..Request::new(prompt.prompt.clone()) };
+        let turn = turn::run(&mut group.enter(&caller)?, &request)?;
         let lines: Vec<&str> =
             turn.blocks.iter().flat_map(|block| &block.lines).map(|line| line.text.as_str()).collect();
-        scores.turns.count(prompt, &lines)?;
+        let weighed = turn.considered.iter().map(|one| (one.score, one.text.as_str())).collect();
+        scores.turns.count(prompt, &lines, weighed)?;
     }
     Ok(scores)
 }
@@ -182,8 +184,13 @@ impl Answers {
 }
 
 impl Turns {
-    fn count(&mut self, prompt: &Prompt, lines: &[&str]) -> Result<()> {
-        let shown = || lines.iter().map(|line| begin(line)).collect::<Vec<_>>().join("\n      ");
+    /// `weighed` has every candidate with its score.
+    fn count(&mut self, prompt: &Prompt, lines: &[&str], mut weighed: Vec<(f64, &str)>) -> Result<()> {
+        weighed.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let candidates =
+            weighed.iter().take(3).map(|(score, text)| format!("weighed {score:.2}: {}", begin(text)));
+        let lines_shown = lines.iter().map(|line| begin(line)).chain(candidates);
+        let shown = || lines_shown.clone().collect::<Vec<_>>().join("\n      ");
         if prompt.want.is_empty() {
             self.idle += 1;
             self.silent += usize::from(lines.is_empty());

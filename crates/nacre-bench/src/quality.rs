@@ -30,6 +30,17 @@ const SETS: &[(&str, &str)] = &[
     ("conflict", "conflict_6k"),
     ("scifact", "scifact"),
 ];
+/// Sets of other languages and of code. `all` does not include them.
+const MORE_SETS: &[(&str, &str)] = &[
+    ("xquad-en", "xquad_en"),
+    ("xquad-de", "xquad_de"),
+    ("xquad-es", "xquad_es"),
+    ("xquad-zh", "xquad_zh"),
+    ("xquad-cross", "xquad_cross_en"),
+    ("ntrex", "ntrex"),
+    ("jsquad", "jsquad"),
+    ("cosqa", "cosqa"),
+];
 /// Parts of a score that messages do not have.
 const PARTS_WITHOUT_MESSAGES: &[&str] = &["relevance", "reinforcement", "recency", "age", "graph"];
 /// Hits per question.
@@ -116,8 +127,14 @@ pub fn measure_sets(
     options: &Options,
     global: &Global,
 ) -> Result<(Vec<Value>, String)> {
-    let wanted: Vec<_> = SETS.iter().filter(|(name, _)| set == "all" || set == *name).collect();
-    ensure!(!wanted.is_empty(), "there is no set `{set}`; the sets are {}, all", names(SETS));
+    let more = MORE_SETS.iter().filter(|(name, _)| set == *name);
+    let wanted: Vec<_> = SETS.iter().filter(|(name, _)| set == "all" || set == *name).chain(more).collect();
+    ensure!(
+        !wanted.is_empty(),
+        "there is no set `{set}`; the sets are {}, {}, all",
+        names(SETS),
+        names(MORE_SETS)
+    );
     let mut variants: Vec<(String, Vec<String>)> = vec![(ALL_PARTS.into(), Vec::new())];
     if options.beside == Beside::EachPart {
         variants.extend(

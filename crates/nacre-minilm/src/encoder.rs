@@ -17,7 +17,7 @@ use std::ops::Range;
 use nacre::Embedder;
 
 use crate::float::HEAD;
-use crate::kernel::{BLOCK, GROUP, MIDDLE, Matrix, OUTPUTS, Processor, Rounded, from_f16};
+use crate::kernel::{BLOCK, GROUP, MIDDLE, Matrix, OUTPUTS, Processor, RoundedRows, from_f16};
 use crate::vocabulary::{Marks, Vocabulary};
 
 /// The dimensions of a model.
@@ -282,7 +282,7 @@ impl MiniLm {
         let [mut rows, mut seen, mut added] = [0; 3].map(|_| vec![0.0; tokens * dims]);
         let mut asked = vec![0.0; tokens * 3 * dims];
         let mut wide = vec![0.0; tokens * inner];
-        let (mut rounded, mut room) = (Rounded::default(), Vec::new());
+        let (mut rounded, mut room) = (RoundedRows::default(), Vec::new());
 
         let places = texts.iter().flat_map(|text| text.iter().enumerate());
         for ((place, token), (row, added)) in

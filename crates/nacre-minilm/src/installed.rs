@@ -9,15 +9,15 @@ use crate::MiniLm;
 use crate::install;
 
 /// The model that `nacre model install` put into a home. If it is missing, each call returns the reason.
-pub struct Installed {
+pub struct InstalledModel {
     home: PathBuf,
     model: OnceLock<MiniLm>,
 }
 
-impl Installed {
+impl InstalledModel {
     /// Takes the folder of the home. Nothing is read yet.
-    pub fn new(home: &Path) -> Installed {
-        Installed { home: home.to_owned(), model: OnceLock::new() }
+    pub fn new(home: &Path) -> InstalledModel {
+        InstalledModel { home: home.to_owned(), model: OnceLock::new() }
     }
 
     fn model(&self) -> Result<&MiniLm> {
@@ -29,7 +29,7 @@ impl Installed {
     }
 }
 
-impl Embedder for Installed {
+impl Embedder for InstalledModel {
     fn dims(&self) -> usize {
         self.model().map_or(0, Embedder::dims)
     }

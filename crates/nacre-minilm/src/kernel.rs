@@ -32,7 +32,7 @@ pub(crate) struct Matrix<'a> {
 
 /// Rows of activations in 8 bits.
 #[derive(Default)]
-pub(crate) struct Rounded {
+pub(crate) struct RoundedRows {
     /// Between -127 and 127, in two's complement.
     codes: Vec<[u8; GROUP]>,
     scales: Vec<f32>,
@@ -129,15 +129,15 @@ compiled! {
 }
 compiled! {
     /// Rounds rows of `width` activations to 8 bits.
-    round = round, (rows: &[f32], width: usize, rounded: &mut Rounded)
+    round = round, (rows: &[f32], width: usize, rounded: &mut RoundedRows)
 }
 compiled! {
     /// Multiplies every row by a matrix and adds its bias: `out` gets a row of outputs for each.
-    multiply = multiply, x86::multiply_vnni, x86::multiply_avx2, (rows: &Rounded, matrix: Matrix<'_>, out: &mut [f32])
+    multiply = multiply, x86::multiply_vnni, x86::multiply_avx2, (rows: &RoundedRows, matrix: Matrix<'_>, out: &mut [f32])
 }
 
 #[inline(always)]
-fn round(rows: &[f32], width: usize, rounded: &mut Rounded) {
+fn round(rows: &[f32], width: usize, rounded: &mut RoundedRows) {
     let (groups, _) = rows.as_chunks::<GROUP>();
     rounded.groups = width / GROUP;
     rounded.codes.resize(groups.len(), [0; GROUP]);
@@ -182,7 +182,7 @@ const BATCH_ROWS: usize = 16;
 type Weights = [[i16; GROUP]; OUTPUTS];
 
 #[inline(always)]
-fn multiply(rows: &Rounded, matrix: Matrix<'_>, out: &mut [f32]) {
+fn multiply(rows: &RoundedRows, matrix: Matrix<'_>, out: &mut [f32]) {
     let (groups, width) = (rows.groups, matrix.bias.len());
     let count = rows.codes.len() / groups;
     for (output, blocks) in matrix.blocks.chunks_exact(groups).enumerate() {
@@ -271,7 +271,7 @@ pub(crate) fn to_f16(value: f32) -> u16 {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{BLOCK, GROUP, MIDDLE, Matrix, OUTPUTS, Rounded};
+    use super::{BLOCK, GROUP, MIDDLE, Matrix, OUTPUTS, RoundedRows};
 
     /// Rows multiplied together: their sums and the eight vectors of weights fill the registers.
     const BATCH_ROWS_VNNI: usize = 8;
@@ -279,7 +279,7 @@ mod x86 {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    pub(super) fn multiply_vnni(rows: &Rounded, matrix: Matrix<'_>, out: &mut [f32]) {
+    pub(super) fn multiply_vnni(rows: &RoundedRows, matrix: Matrix<'_>, out: &mut [f32]) {
         let count = rows.codes.len() / rows.groups;
         for (output, blocks) in matrix.blocks.chunks_exact(rows.groups).enumerate() {
             let mut row = 0;
@@ -298,7 +298,7 @@ mod x86 {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
     fn some_vnni<const ROWS: usize>(
-        rows: &Rounded,
+        rows: &RoundedRows,
         matrix: Matrix<'_>,
         blocks: &[[u8; BLOCK]],
         output: usize,
@@ -347,7 +347,7 @@ mod x86 {
 
     #[inline]
     #[target_feature(enable = "avx2,f16c")]
-    pub(super) fn multiply_avx2(rows: &Rounded, matrix: Matrix<'_>, out: &mut [f32]) {
+    pub(super) fn multiply_avx2(rows: &RoundedRows, matrix: Matrix<'_>, out: &mut [f32]) {
         let count = rows.codes.len() / rows.groups;
         for (output, blocks) in matrix.blocks.chunks_exact(rows.groups).enumerate() {
             let mut row = 0;
@@ -365,7 +365,7 @@ mod x86 {
     #[inline]
     #[target_feature(enable = "avx2,f16c")]
     fn some_avx2<const ROWS: usize>(
-        rows: &Rounded,
+        rows: &RoundedRows,
         matrix: Matrix<'_>,
         blocks: &[[u8; BLOCK]],
         output: usize,
@@ -472,7 +472,7 @@ mod tests {
         for tokens in 1..=27 {
             let values = floats(3, tokens * dims);
             same_everywhere(|processor| {
-                let (mut rounded, mut out) = (Rounded::default(), vec![0.0; tokens * inner]);
+                let (mut rounded, mut out) = (RoundedRows::default(), vec![0.0; tokens * inner]);
                 processor.round(&values, dims, &mut rounded);
                 processor.multiply(&rounded, Matrix { blocks: &blocks, bias: &bias }, &mut out);
                 processor.gelu(&mut out);
@@ -500,7 +500,7 @@ mod tests {
             block[..2 * OUTPUTS].copy_from_slice(&[to_f16(1.0).to_le_bytes(); OUTPUTS].concat());
             let weight = f32::from(byte & 15) - 8.0;
             let found = same_everywhere(|processor| {
-                let (mut rounded, mut out) = (Rounded::default(), vec![0.0; OUTPUTS]);
+                let (mut rounded, mut out) = (RoundedRows::default(), vec![0.0; OUTPUTS]);
                 processor.round(&[value; GROUP], GROUP, &mut rounded);
                 processor.multiply(&rounded, Matrix { blocks: &[block], bias: &[0.0; OUTPUTS] }, &mut out);
                 out
@@ -526,7 +526,7 @@ mod tests {
                     if at % GROUP == 0 { 127.0 } else { f32::from(next().to_le_bytes()[0].cast_signed() / 2) }
                 })
                 .collect();
-        let (mut rounded, mut out) = (Rounded::default(), vec![0.0; outputs]);
+        let (mut rounded, mut out) = (RoundedRows::default(), vec![0.0; outputs]);
         Processor::here().round(&row, dims, &mut rounded);
         Processor::here().multiply(&rounded, Matrix { blocks: &blocks, bias: &[0.5; 32] }, &mut out);
         for (output, found) in out.iter().enumerate() {
@@ -547,7 +547,7 @@ mod tests {
         for _ in 0..1000 {
             #[expect(clippy::cast_precision_loss, reason = "24 bits")]
             let values: [f32; GROUP] = std::array::from_fn(|_| next() as f32 / 1e6 - 8.0);
-            let mut rounded = Rounded::default();
+            let mut rounded = RoundedRows::default();
             Processor::here().round(&values, GROUP, &mut rounded);
             for (code, value) in rounded.codes[0].iter().zip(values) {
                 let back = f32::from(code.cast_signed()) * rounded.scales[0];
@@ -559,7 +559,7 @@ mod tests {
     #[test]
     fn what_is_not_a_number_is_rounded_to_one() {
         for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e-45, 0.0] {
-            let mut rounded = Rounded::default();
+            let mut rounded = RoundedRows::default();
             Processor::here().round(&[value; GROUP], GROUP, &mut rounded);
             assert!(rounded.codes[0].iter().all(|code| *code != 0x80), "{value}");
             assert!(rounded.scales[0].is_finite());

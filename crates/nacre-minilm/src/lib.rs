@@ -1,7 +1,7 @@
 //! MiniLM for Nacre: all-MiniLM-L6-v2, a small transformer, in 4-bit weights on the processor.
 //!
 //! [`install`] converts the published weights into one file in the home, [`open`] loads that file, and
-//! [`Installed`] loads it when the first vector is needed. Nothing is downloaded: the user provides the weights,
+//! [`InstalledModel`] loads it when the first vector is needed. Nothing is downloaded: the user provides the weights,
 //! and their hash is checked. `docs/models.md` has the model card, decision 12 the reasons.
 //!
 //! Embedding: `vocabulary` splits a text into tokens, `encoder` runs the layers, `kernel` and `float` do the
@@ -26,4 +26,4 @@ mod tests;
 
 pub use encoder::MiniLm;
 pub use install::{NAME, Weights, install, open, remove, status};
-pub use installed::Installed;
+pub use installed::InstalledModel;

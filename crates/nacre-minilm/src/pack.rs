@@ -6,7 +6,7 @@
 
 use crate::encoder::{Header, Shape, seal};
 use crate::kernel::{BLOCK, OUTPUTS, Processor, to_f16};
-use crate::round::{self, Given, Group};
+use crate::round::{self, Group, InputStatistics};
 use crate::safetensors::Safetensors;
 use crate::vocabulary::Vocabulary;
 
@@ -156,7 +156,7 @@ fn norm(weights: &Safetensors<'_>, name: &str, dims: usize) -> Result<[Vec<f32>;
 /// Writes a matrix with its bias, and returns its outputs for these rows before rounding.
 fn pass(file: &mut Vec<u8>, linear: &Linear, rows: &[f32]) -> Vec<f32> {
     let (outputs, inputs) = (linear.bias.len(), linear.weights.len() / linear.bias.len());
-    let given = Given::of(rows, inputs);
+    let given = InputStatistics::of(rows, inputs);
     let rounded: Vec<(Vec<Group>, f32)> =
         linear.weights.chunks_exact(inputs).map(|row| round::row(row, &given)).collect();
     for lanes in rounded.as_chunks::<OUTPUTS>().0 {

@@ -22,7 +22,7 @@ const SPAN: usize = 384;
 const DAMP: f64 = 0.05;
 
 /// Statistics of a matrix's inputs that rounding needs.
-pub(super) struct Given {
+pub(super) struct InputStatistics {
     spans: Vec<Span>,
     means: Vec<f32>,
 }
@@ -34,9 +34,9 @@ struct Span {
     rows: Vec<f32>,
 }
 
-impl Given {
+impl InputStatistics {
     /// Computes the statistics of rows of `width` inputs.
-    pub(super) fn of(rows: &[f32], width: usize) -> Given {
+    pub(super) fn of(rows: &[f32], width: usize) -> InputStatistics {
         let count = rows.len() / width;
         #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
         let share = 1.0 / count as f32;
@@ -61,7 +61,7 @@ impl Given {
                 Span { size, rows: inverse_root(&products, size) }
             })
             .collect();
-        Given { spans, means }
+        InputStatistics { spans, means }
     }
 }
 
@@ -106,7 +106,7 @@ fn inverse_root(products: &[f32], size: usize) -> Vec<f32> {
 }
 
 /// Rounds the weights of one output. Also returns the correction of its bias that keeps the mean of its output.
-pub(super) fn row(weights: &[f32], given: &Given) -> (Vec<Group>, f32) {
+pub(super) fn row(weights: &[f32], given: &InputStatistics) -> (Vec<Group>, f32) {
     let mut groups = Vec::with_capacity(weights.len() / GROUP);
     let mut left = weights.to_vec();
     for (span, left) in given.spans.iter().zip(left.chunks_mut(SPAN)) {

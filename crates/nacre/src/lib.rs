@@ -47,6 +47,7 @@ pub use base::caller::{Actor, Caller, Role, Visibility};
 pub use base::error::Kind;
 pub use base::frame::{cut_injected, mark_injected, mark_request, strip_injected};
 pub use base::ids::{BadId, CollectionName, EntryId, EntryRef, GroupName, ProjectName, SessionId, TaskId};
+pub use base::origin::RecordOrigin;
 pub use base::progress::{Progress, Unit};
 pub use base::secret::Secret;
 pub use base::text::percent_decode;
@@ -63,17 +64,20 @@ pub use records::entry::{
     Counts, Data as EntryData, Entry, EntryType, MAX_CONTENT_CHARS, MAX_TAG_CHARS, MAX_TAGS, Provenance,
     Source, Tags, Version,
 };
+pub use records::relocate::{MoveReport, copy_group};
 pub use records::workspace::{
     Checkpoint, CheckpointDiff, CheckpointFile, Checkpoints, FileDiff, FilePath, MemoryFile, Note,
     RestoreReport, Rows, StaleLine, SyncReport, TEMPLATES, TableDiff, Template, TemplateReport, checkpoint,
     daily,
 };
-pub use records::{collection, export, graph, import, project, reindex, reindex_with, session, workspace};
-pub use search::{
-    Contradiction, DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, NewerHit, PARTS as SCORE_PARTS,
-    ScorePart, SearchResults, TaskHit, Why,
+pub use records::{
+    collection, export, graph, import, past, project, reindex, reindex_with, session, sync, workspace,
 };
-pub use store::{event, sqlite_version};
+pub use search::{
+    Contradiction, DocumentHit, EntryHit, GraphHit, GrepLine, Hit, ItemHit, MessageHit, NewerHit,
+    PARTS as SCORE_PARTS, ScorePart, SearchResults, TaskHit, Why,
+};
+pub use store::{ServerReport, event, sqlite_version};
 pub use tools as call;
 pub use tools::home::{Home, SETTINGS_FILE};
 pub use tools::status::{Documents, Status, status};

@@ -28,6 +28,23 @@ pub enum GroupVerb {
     },
 }
 
+#[derive(Debug, Subcommand)]
+pub enum Admin {
+    /// Create the schema and the role `nacre_app`, or bring them to this version. Prints the grants that users need
+    #[command(after_help = "\
+Examples:
+  nacre admin init-database postgres://postgres@db.example/team
+  nacre --home postgres://postgres@db.example/team admin init-database --sql")]
+    InitDatabase {
+        /// The database, as a user who may create roles and schemas [default: the database of --home]
+        #[arg(value_name = "URL")]
+        url: Option<String>,
+        /// Print the statements that were run
+        #[arg(long)]
+        sql: bool,
+    },
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -99,9 +116,24 @@ pub struct Events {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nacre move --to postgres://petra@db.example/team
+  nacre --group web move --to postgres://petra@db.example/team
+  nacre --home postgres://petra@db.example/team move --to ~/nacre")]
+pub struct Move {
+    /// The other home. The group must be empty there; this one is not changed
+    #[arg(long, value_name = "HOME")]
+    pub to: PathBuf,
+}
+
+#[derive(Debug, Args)]
 pub struct Export {
     /// The folder to write
     pub folder: PathBuf,
+    /// Mask the credentials that Nacre recognizes: a copy to hand on, not a backup
+    #[arg(long)]
+    pub redacted: bool,
 }
 
 #[derive(Debug, Args)]
@@ -115,14 +147,18 @@ pub struct Import {
     /// The format, or the file or folder itself: its format is then detected. Without it, list the formats
     #[arg(value_name = "FORMAT", value_hint = clap::ValueHint::AnyPath)]
     pub source: Option<PathBuf>,
-    /// The file or folder, after a format [default: the usual place of the format]
-    pub path: Option<PathBuf>,
+    /// The file or folder, after a format [default: the usual place of the format]; or more files and folders
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
+    pub paths: Vec<PathBuf>,
     /// Show what would be imported, and write nothing
     #[arg(long)]
     pub dry_run: bool,
     /// A name for the source, if another source has the same name
     #[arg(long = "as", value_name = "NAME")]
     pub name: Option<String>,
+    /// Vouch for the source: agents also get its memories and facts without asking for them
+    #[arg(long)]
+    pub trust: bool,
     /// List the formats, and which were found on this machine
     #[arg(long)]
     pub list: bool,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::value::{Family, When};
+use super::value::{Family, When, number};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -19,7 +19,7 @@ pub struct Graph {
     #[arg(value_name = "WORDS")]
     pub query: Vec<String>,
     /// The maximum number of answers [default: 6]
-    #[arg(long, short = 'n', value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N", value_parser = number)]
     pub limit: Option<usize>,
     /// Answer as of this time, such as yesterday, 3d or 2026-03-01
     #[arg(long, value_name = "TIME")]
@@ -117,7 +117,7 @@ pub enum Fact {
         #[arg(long)]
         history: bool,
         /// The maximum number [default: 100]
-        #[arg(long, short = 'n', value_name = "N")]
+        #[arg(long, short = 'n', value_name = "N", value_parser = number)]
         limit: Option<usize>,
     },
     /// Remove facts permanently
@@ -199,7 +199,7 @@ pub enum Relation {
         #[arg(long)]
         history: bool,
         /// The maximum number [default: 100]
-        #[arg(long, short = 'n', value_name = "N")]
+        #[arg(long, short = 'n', value_name = "N", value_parser = number)]
         limit: Option<usize>,
     },
     /// End a relation; it is kept as history

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use clap::Command;
 
+use crate::render;
+
 /// The exit codes, for the help and the man page.
 pub const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 internal error, 2 bad request, 3 not found, 4 conflict, 5 denied, 6 limit reached, 7 unavailable.";
@@ -26,10 +28,15 @@ pub(super) const GROUPS: &[Group] = &[
     Group {
         title: "More on memories",
         commands: &[
+            "grep",
             "history",
+            "changes",
             "reinforce",
             "demote",
             "unarchive",
+            "forget",
+            "trace",
+            "quarantine",
             "conflicts",
             "brief",
             "deny",
@@ -64,6 +71,7 @@ pub(super) const GROUPS: &[Group] = &[
         title: "Upkeep",
         commands: &[
             "init",
+            "sync",
             "maintain",
             "index",
             "reindex",
@@ -71,6 +79,8 @@ pub(super) const GROUPS: &[Group] = &[
             "audit",
             "events",
             "export",
+            "move",
+            "admin",
             "model",
             "self-check",
             "demo",
@@ -86,26 +96,32 @@ const ALSO: &[(&str, &str)] =
 /// The width of the column with the commands.
 const COLUMN: usize = 20;
 
+/// The help is never wider.
+const MAX_COLUMNS: usize = 100;
+
 /// Returns the help that fits one screen.
 pub fn short(command: &Command) -> String {
-    let mut text = format!("{}\n\n", command.get_about().map(ToString::to_string).unwrap_or_default());
+    let mut text = format!("{}\n\n", wrap(&about(Some(command)), 0));
     let _ = writeln!(text, "{} nacre [OPTIONS] COMMAND", heading("Usage:"));
     let (everyday, others) = GROUPS.split_first().expect("the table has groups");
     let _ = writeln!(text, "\n{}", heading(&format!("{}:", everyday.title)));
     for name in everyday.commands {
         let spelling = ALSO.iter().find(|(of, _)| of == name);
         let spelling = spelling.map_or((*name).to_owned(), |(_, also)| format!("{name} ({also})"));
-        let _ = writeln!(text, "  {spelling:COLUMN$}{}", about(command.find_subcommand(name)));
+        let _ =
+            writeln!(text, "  {spelling:COLUMN$}{}", wrap(&about(command.find_subcommand(name)), COLUMN + 2));
     }
     for group in others {
-        let _ =
-            writeln!(text, "\n{}\n  {}", heading(&format!("{}:", group.title)), group.commands.join(", "));
+        let commands = wrap(&group.commands.join(", "), 2);
+        let _ = writeln!(text, "\n{}\n  {commands}", heading(&format!("{}:", group.title)));
     }
     let _ = write!(
         text,
-        "\n{}\n  --home DIR, --group NAME, --json, --color WHEN and more: `nacre help all`\n\n\
-         `nacre help COMMAND` explains a command, `nacre help all` lists everything.\n\n{EXIT_CODES}\n",
+        "\n{}\n  {}\n\n{}\n\n{}\n",
         heading("Options for every command:"),
+        wrap("--home DIR, --group NAME, --json, --color WHEN and more: `nacre help all`", 2),
+        wrap("`nacre help COMMAND` explains a command, `nacre help all` lists everything.", 0),
+        wrap(EXIT_CODES, 0),
     );
     text
 }
@@ -128,9 +144,9 @@ pub fn all(command: &Command) -> String {
         let value = value.map(|name| format!(" {name}")).unwrap_or_default();
         let Some(name) = option.get_long() else { continue };
         let help = option.get_help().map(ToString::to_string).unwrap_or_default();
-        let _ = writeln!(text, "  {:COLUMN$}{help}", format!("--{name}{value}"));
+        let _ = writeln!(text, "  {:COLUMN$}{}", format!("--{name}{value}"), wrap(&help, COLUMN + 2));
     }
-    let _ = write!(text, "\n`nacre help COMMAND` explains a command.\n{EXIT_CODES}\n");
+    let _ = write!(text, "\n`nacre help COMMAND` explains a command.\n{}\n", wrap(EXIT_CODES, 0));
     text
 }
 
@@ -140,10 +156,17 @@ fn list(text: &mut String, path: &str, command: &Command) {
     let also = if aliases.is_empty() { String::new() } else { format!(" (also: {})", aliases.join(", ")) };
     let column = if path.contains(' ') { COLUMN + 6 } else { COLUMN };
     let indent = if path.contains(' ') { 4 } else { 2 };
-    let _ = writeln!(text, "{:indent$}{path:column$} {}{also}", "", about(Some(command)));
+    let about = wrap(&format!("{}{also}", about(Some(command))), indent + column + 1);
+    let _ = writeln!(text, "{:indent$}{path:column$} {about}", "");
     for part in command.get_subcommands().filter(|part| !part.is_hide_set()) {
         list(text, &format!("{path} {}", part.get_name()), part);
     }
+}
+
+/// Breaks a text at words to the width of the terminal, after a column of `indent` characters.
+fn wrap(text: &str, indent: usize) -> String {
+    let width = render::width().unwrap_or(MAX_COLUMNS).min(MAX_COLUMNS);
+    render::wrap(text, width.saturating_sub(indent), indent)
 }
 
 fn about(command: Option<&Command>) -> String {

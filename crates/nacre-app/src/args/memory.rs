@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use nacre::{CollectionName, EntryType, ProjectName};
 
-use super::value::{EntryName, Target, Text, When, entry_type};
+use super::value::{EntryName, RecordName, Target, Text, When, entry_type, number};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -42,7 +42,7 @@ pub struct Search {
     #[arg(value_name = "WORDS")]
     pub query: Vec<String>,
     /// The maximum number of results
-    #[arg(long, short = 'n', value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N", value_parser = number)]
     pub limit: Option<usize>,
     /// Where to search: entries, memory (documents), sessions, sources (collections), graph, items
     /// (of projects, and tasks), or all [default: entries,memory,graph]
@@ -72,31 +72,121 @@ pub struct Search {
     /// Show how each score was computed
     #[arg(long)]
     pub explain: bool,
+    /// Answer from the memory as it was then, such as `2w` (2 weeks ago) or 2026-03-01. Documents are left out
+    #[arg(long, value_name = "TIME")]
+    pub as_of: Option<When>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nacre grep -F 'fn main()'                  a text as it is written
+  nacre grep -i 'error|warn(ing)?' -C 2      two lines around each match
+  nacre grep 'E[0-9]{4}' --scope sessions    only in transcripts
+
+Exit code: 0 if a line matches, 3 if none does.")]
+pub struct Grep {
+    /// The regular expression to look for
+    #[arg(value_name = "PATTERN", allow_hyphen_values = true)]
+    pub pattern: String,
+    /// The pattern is plain text, not a regular expression
+    #[arg(long, short = 'F')]
+    pub fixed_strings: bool,
+    /// Ignore case
+    #[arg(long, short)]
+    pub ignore_case: bool,
+    /// The number of lines to show before and after each match
+    #[arg(long, short = 'C', value_name = "N")]
+    pub context: Option<usize>,
+    /// The maximum number of lines [default: all]
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+    /// Where to look: entries, memory (documents), sessions (transcripts) [default: all of these]
+    #[arg(long, value_name = "SCOPE", value_delimiter = ',')]
+    pub scope: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct Show {
     /// The memory: its number, such as 2 or id:2, or the start of its id; or a file, such as MEMORY.md
     pub id: Target,
+    /// Show credentials in the memory, which are masked otherwise; only for a person at a terminal
+    #[arg(long)]
+    pub reveal: bool,
+    /// Answer from the memory as it was then, such as `2w` (2 weeks ago) or 2026-03-01. Documents are left out
+    #[arg(long, value_name = "TIME")]
+    pub as_of: Option<When>,
 }
 
 #[derive(Debug, Args)]
-pub struct Named {
+pub struct EntryArg {
     /// The memory: its number, such as 2 or id:2, or the start of its id
     pub id: EntryName,
 }
 
 #[derive(Debug, Args)]
 pub struct Delete {
-    /// The memories: their numbers, such as 2 or id:2, or the start of their ids
+    /// The records: 2 or id:2 for a memory, fact-3, relation-4, entity:NAME, lesson:5, proposal:6, TASK-007, session:ID,
+    /// SESSION/MESSAGE, the id of an item, a file such as memory/notes.md, or checkpoint:ID
     #[arg(required = true, value_name = "ID")]
-    pub ids: Vec<EntryName>,
+    pub ids: Vec<RecordName>,
     /// Also delete the memories that they replaced; without it, those become current again
     #[arg(long)]
     pub history: bool,
     /// Do not ask
     #[arg(long, short)]
     pub yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Forget {
+    /// The name, phrase or identifier to forget; the id of a memory deletes that one
+    #[arg(required = true, value_name = "WORDS")]
+    pub words: Vec<String>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nacre changes --since yesterday       what was stored, changed, replaced and deleted since then
+  nacre changes --session s-42          what one conversation changed
+  nacre changes --device laptop         what was changed on one machine of a synced memory")]
+pub struct Changes {
+    /// Only changes after this time [default: one week ago]
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<When>,
+    /// Only changes on the machine with this name, in a synced memory
+    #[arg(long, value_name = "NAME")]
+    pub device: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Trace {
+    /// The id of any record, as for `nacre delete`
+    pub id: String,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nacre quarantine --session s-42            everything that a session wrote
+  nacre quarantine --source mem0             everything from an import
+  nacre quarantine --token phone             everything that was written with a token
+  nacre quarantine --token phone --undo      bring it back
+  nacre quarantine                           list what is quarantined")]
+pub struct Quarantine {
+    /// Everything from this source: the format or file of an import, or an origin such as untrusted
+    #[arg(long, conflicts_with = "token")]
+    pub source: Option<String>,
+    /// Everything that was written with this token
+    #[arg(long)]
+    pub token: Option<String>,
+    /// Bring it back
+    #[arg(long)]
+    pub undo: bool,
 }
 
 #[derive(Debug, Args)]
@@ -131,6 +221,9 @@ pub struct Update {
 
 #[derive(Debug, Args)]
 pub struct Brief {
+    /// Answer from the memory as it was then, such as `2w` (2 weeks ago) or 2026-03-01. Documents are left out
+    #[arg(long, value_name = "TIME")]
+    pub as_of: Option<When>,
     /// Include the session and the time of each memory (with --json)
     #[arg(long)]
     pub include_provenance: bool,
@@ -154,6 +247,12 @@ pub enum Lesson {
     /// List the lessons, newest first, with how well each works and which are ready for SOUL.md
     #[default]
     List,
+    /// Confirm a lesson that waits, so that agents follow it
+    #[command(alias = "approve")]
+    Confirm {
+        /// The number of the lesson
+        number: i64,
+    },
     /// Remove a lesson
     #[command(aliases = ["forget", "rm", "delete", "drop"])]
     Remove {

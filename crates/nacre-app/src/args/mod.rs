@@ -11,6 +11,7 @@ mod project;
 mod reference;
 mod serve;
 mod session;
+mod sync;
 mod typo;
 mod value;
 mod workspace;
@@ -29,7 +30,8 @@ pub use memory::*;
 pub use project::*;
 pub use serve::*;
 pub use session::*;
-pub use value::{EntryName, Family, RoleName, Target, When};
+pub use sync::*;
+pub use value::{EntryName, Family, RecordName, RoleName, Target, When};
 pub use workspace::*;
 
 use crate::render::ColorChoice;
@@ -91,7 +93,7 @@ fn with_help() -> clap::Command {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options for every command")]
 pub struct Global {
-    /// The data folder [default: the platform's data folder]
+    /// The data folder, or the URL of a PostgreSQL database [default: the platform's data folder]
     #[arg(long, global = true, value_name = "DIR", env = "NACRE_HOME", hide_env_values = true)]
     pub home: Option<PathBuf>,
     /// The group; each group has its own separate memory
@@ -149,12 +151,18 @@ pub enum Command {
     Search(Search),
     /// Show one memory in full, or a file of the workspace
     Show(Show),
-    /// Correct a memory; without a new text, in your editor. The earlier text is kept as history
+    /// Correct a memory; without a new text, in your editor. Its history is kept
     #[command(alias = "edit")]
     Update(Update),
-    /// Delete memories permanently, including their history
-    #[command(aliases = ["rm", "forget", "remove"])]
+    /// Delete memories or other records permanently, with what was derived from them
+    #[command(aliases = ["rm", "remove"])]
     Delete(Delete),
+    /// Find everything that contains a name or a phrase, show it, and delete it permanently
+    Forget(Forget),
+    /// Show where a record came from and everything it touched
+    Trace(Trace),
+    /// Take everything that a session, a source or a token wrote out of recall, or undo that
+    Quarantine(Quarantine),
     /// List the changes that wait for your approval
     Pending(Pending),
     /// Apply changes that wait for your approval
@@ -171,14 +179,18 @@ pub enum Command {
     /// Check everything, and say how to fix what is wrong
     Doctor,
 
+    /// Find lines by exact text or a regular expression, in memories, documents and transcripts
+    Grep(Grep),
     /// Show what a memory replaced, what replaced it, and its earlier texts
-    History(Named),
+    History(EntryArg),
+    /// Show what was stored, changed, replaced and deleted, as a diff
+    Changes(Changes),
     /// Mark a memory as helpful, so that it ranks higher
-    Reinforce(Named),
+    Reinforce(EntryArg),
     /// Mark a memory as unhelpful, so that it ranks lower
-    Demote(Named),
+    Demote(EntryArg),
     /// Make an archived memory current again
-    Unarchive(Named),
+    Unarchive(EntryArg),
     /// List statements that contradict each other, and settle which one is right
     #[command(alias = "conflict", after_help = CONFLICT_EXAMPLES)]
     Conflicts(Family<Conflict>),
@@ -188,7 +200,7 @@ pub enum Command {
     #[command(alias = "reject")]
     Deny(Deny),
     /// Undo a change that you approved
-    Revert(Decided),
+    Revert(ProposalName),
     /// Show a proposed change
     #[command(subcommand, hide = true)]
     Proposal(Proposal),
@@ -285,6 +297,8 @@ pub enum Command {
     /// Create the data folder and a group, with a settings file and a workspace. Existing files stay unchanged
     #[command(after_help = workspace::templates())]
     Init(Init),
+    /// Keep one memory on several machines, over any folder that is copied between them
+    Sync(Sync),
     /// Run the maintenance that is due. A running server does this by itself
     ///
     /// The jobs: let unused facts fade, update collections, purge memories that were replaced long ago, archive the
@@ -301,6 +315,11 @@ pub enum Command {
     Audit(Family<Audit>),
     /// Print events, as they happen with --follow
     Events(Events),
+    /// Prepare a PostgreSQL database for a team
+    #[command(subcommand)]
+    Admin(Admin),
+    /// Copy the group into another home: a PostgreSQL database, or a folder
+    Move(Move),
     /// Write everything into a folder, as Markdown and JSON
     Export(Export),
     /// The models that turn text into vectors

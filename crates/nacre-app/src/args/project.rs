@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use nacre::project::{ItemType, Status};
 use nacre::{CollectionName, ProjectName, TaskId};
 
-use super::value::{Text, item_type, task_status};
+use super::value::{Text, item_type, number, task_status};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -35,7 +35,7 @@ pub struct Items {
     #[arg(long, value_name = "NAME")]
     pub project: Option<ProjectName>,
     /// The maximum number [default: 50; with --json all]
-    #[arg(long, short = 'n', value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N", value_parser = number)]
     pub limit: Option<usize>,
 }
 
@@ -160,7 +160,7 @@ pub enum Collection {
         #[arg(required = true, value_name = "WORDS")]
         query: Vec<String>,
         /// The maximum number of results
-        #[arg(long, short = 'n', value_name = "N")]
+        #[arg(long, short = 'n', value_name = "N", value_parser = number)]
         limit: Option<usize>,
         /// Show how each score was computed
         #[arg(long)]

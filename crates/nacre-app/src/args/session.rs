@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use nacre::SessionId;
 
+use super::value::number;
+
 #[derive(Debug, Subcommand)]
 pub enum Session {
     /// Import transcripts: JSONL, Claude Code and Codex sessions, ChatGPT and Claude exports
@@ -19,7 +21,7 @@ pub enum Session {
     #[command(alias = "ls")]
     List {
         /// The maximum number [default: 20]
-        #[arg(long, short = 'n', value_name = "N")]
+        #[arg(long, short = 'n', value_name = "N", value_parser = number)]
         limit: Option<usize>,
     },
     /// Show the messages of a session
@@ -30,7 +32,7 @@ pub enum Session {
         #[arg(long, value_name = "N")]
         from: Option<usize>,
         /// The maximum number of messages [default: 50]
-        #[arg(long, short = 'n', value_name = "N")]
+        #[arg(long, short = 'n', value_name = "N", value_parser = number)]
         limit: Option<usize>,
     },
     /// List the memories that a session stored or changed

@@ -1,7 +1,7 @@
 //! Mistakes on the command line: the usage of the intended command, and the commands that were probably meant.
 
 use clap::Command;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// More suggestions than these would be a guess.
 const MAX_SUGGESTIONS: usize = 2;
@@ -29,6 +29,11 @@ pub fn explain(mut problem: clap::Error, mut command: Command) -> clap::Error {
         if let Some(tip) = tip {
             problem.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         }
+    }
+    // clap advises to pass an unknown option as a value, which only a text can be.
+    let takes_text = at.get_positionals().any(|one| one.get_id() == "words" || one.get_id() == "text");
+    if problem.kind() == ErrorKind::UnknownArgument && !takes_text {
+        problem.remove(ContextKind::Suggested);
     }
     if !usage.is_empty() {
         problem.insert(ContextKind::Usage, ContextValue::StyledStr(at.render_usage()));

@@ -80,6 +80,20 @@ impl FromStr for EntryName {
     }
 }
 
+/// Any record, as a person names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordName {
+    Memory(EntryName),
+    Other(String),
+}
+
+impl FromStr for RecordName {
+    type Err = std::convert::Infallible;
+    fn from_str(text: &str) -> Result<RecordName, std::convert::Infallible> {
+        Ok(text.parse().map_or_else(|_| RecordName::Other(text.to_owned()), RecordName::Memory))
+    }
+}
+
 /// A memory or a file of the workspace, as a person names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -96,6 +110,11 @@ impl FromStr for Target {
         }
         text.parse().map(Target::Memory)
     }
+}
+
+/// Reads how many are wanted.
+pub fn number(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "a whole number is expected, such as 20".to_owned())
 }
 
 /// Reads the number of a change that waits for approval.

@@ -119,9 +119,12 @@ pub struct Pending {
 
 #[derive(Debug, Args)]
 pub struct Approve {
-    /// The numbers of the changes
-    #[arg(required = true, value_name = "ID", value_parser = proposal_number)]
+    /// The numbers of the changes; without them the one that waits, if it is the only one
+    #[arg(value_name = "ID", value_parser = proposal_number)]
     pub ids: Vec<i64>,
+    /// All changes that wait
+    #[arg(long, conflicts_with = "ids")]
+    pub all: bool,
     /// If the file has changed since, merge both changes, show the result, and wait for your approval
     #[arg(long)]
     pub rebase: bool,
@@ -129,16 +132,19 @@ pub struct Approve {
 
 #[derive(Debug, Args)]
 pub struct Deny {
-    /// The numbers of the changes
-    #[arg(required = true, value_name = "ID", value_parser = proposal_number)]
+    /// The numbers of the changes; without them the one that waits, if it is the only one
+    #[arg(value_name = "ID", value_parser = proposal_number)]
     pub ids: Vec<i64>,
+    /// All changes that wait
+    #[arg(long, conflicts_with = "ids")]
+    pub all: bool,
     /// The reason; the agent sees it if it proposes the same again
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
 }
 
 #[derive(Debug, Args)]
-pub struct Decided {
+pub struct ProposalName {
     /// The number of the change
     #[arg(value_parser = proposal_number)]
     pub id: i64,
@@ -147,7 +153,7 @@ pub struct Decided {
 #[derive(Debug, Subcommand)]
 pub enum Proposal {
     /// Show the change, and what else has changed since
-    Show(Decided),
+    Show(ProposalName),
 }
 
 #[derive(Debug, Default, Subcommand)]

@@ -23,7 +23,8 @@ pub fn init(context: &Context, bare: bool) -> Result<ExitCode> {
     let mut view = group.enter(&caller)?;
     view.create()?;
     let laid = if bare { None } else { Some(nacre::workspace::write_templates(&view)?) };
-    let (home, name) = (context.home.path().display().to_string(), context.global.group.as_str());
+    let home = context.home.server().map_or_else(|| context.home.path().display().to_string(), str::to_owned);
+    let name = context.global.group.as_str();
     if context.global.json {
         let mut answer = json!({ "home": home, "group": name });
         if let Some(laid) = &laid {
@@ -62,7 +63,10 @@ pub fn status(context: &Context) -> Result<ExitCode> {
         documents.push_str(&format!(", {skipped} skipped (`nacre index` says why)"));
     }
     let mut rows = vec![
-        ("home", context.home.path().display().to_string()),
+        (
+            "home",
+            context.home.server().map_or_else(|| context.home.path().display().to_string(), str::to_owned),
+        ),
         ("group", status.group.to_string()),
         ("folder", status.folder.display().to_string()),
         ("profile", nacre::settings::profile_name(&status.profile).to_owned()),
@@ -249,7 +253,7 @@ pub fn examine(context: &Context) -> Vec<Check> {
             Err(error) => format!("{error}; {}", error.hint().unwrap_or_default()),
         },
     });
-    let mut groups = context.home.groups();
+    let mut groups = context.home.groups().unwrap_or_default();
     if !groups.contains(&context.global.group) {
         groups.push(context.global.group.clone());
     }
@@ -409,11 +413,14 @@ pub fn audit(context: &Context, args: &Audit) -> Result<ExitCode> {
     }
 }
 
-pub fn export(context: &Context, folder: &Path) -> Result<ExitCode> {
+pub fn export(context: &Context, folder: &Path, redacted: bool) -> Result<ExitCode> {
+    use nacre::export::Credentials;
     let folder = std::path::absolute(folder)?;
     let bar = Progress::count(context.global.json, "Exporting", ("record", "records"), Effect::Uncounted);
-    let done = context
-        .enter_whole("export", |view| nacre::export::export_with(view, &folder, &mut |step| bar.show(step)));
+    let credentials = if redacted { Credentials::Mask } else { Credentials::Keep };
+    let done = context.enter_whole("export", |view| {
+        nacre::export::export_with(view, &folder, credentials, &mut |step| bar.show(step))
+    });
     drop(bar);
     let done = done?;
     if context.global.json {
@@ -425,6 +432,20 @@ pub fn export(context: &Context, folder: &Path) -> Result<ExitCode> {
             plain(&done.folder.display().to_string()),
             done.files.join(", ")
         ))?;
+        let found = count(done.credentials, "credential", "credentials");
+        if redacted && done.credentials > 0 {
+            render::note(&format!("{found} masked"));
+        } else if done.credentials > 0 {
+            render::note(&format!(
+                "{found} in the clear; keep the folder to yourself, or export with --redacted to mask them"
+            ));
+        }
+        if done.unreadable > 0 {
+            render::note(&format!(
+                "{} could not be read; `nacre import database FILE` into another group saves what else there is",
+                count(done.unreadable, "part of the damaged database", "parts of the damaged database")
+            ));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -557,6 +578,10 @@ pub fn maintain(context: &Context, args: &Maintain) -> Result<ExitCode> {
     let ran = nacre::maintain::run_with(&mut view, &which, &mut |step| bar.show(step));
     drop(bar);
     let ran = ran?;
+    let is_synced = args.only.is_none() && nacre::sync::is_on(context.home.path(), &context.global.group);
+    if is_synced && let Err(problem) = nacre::sync::round(&mut view, &nacre::sync::RoundOptions::default()) {
+        render::note(&format!("not synced: {problem}"));
+    }
     if context.global.json {
         // The numbers of all jobs, by name.
         let counts = ran

@@ -213,6 +213,9 @@ fn edit(context: &Context) -> Result<()> {
     let file = context.home.path().join(SETTINGS_FILE);
     editor::open(&file)?;
     let text = std::fs::read_to_string(&file).map_err(nacre::Error::io(&file))?;
-    Settings::from_layers(None, &[Layer::from_toml(file.display().to_string(), &text)?])?;
+    let layer = Layer::from_toml(file.display().to_string(), &text);
+    layer.and_then(|layer| Settings::from_layers(None, &[layer])).inspect_err(|_| {
+        render::note("the file is saved as you left it; `nacre config edit` opens it again");
+    })?;
     Ok(())
 }

@@ -22,7 +22,7 @@ pub fn open(file: &Path) -> Result<()> {
         kind: Kind::Unavailable,
         code: "no_editor",
         message: format!("the editor `{program}` can't be started: {problem}"),
-        hint: Some(format!("set EDITOR, or edit {} yourself", file.display())),
+        hint: Some("set EDITOR to a program that is installed, such as EDITOR=nano".to_owned()),
     })?;
     if !status.success() {
         render::note("the editor reported a failure");

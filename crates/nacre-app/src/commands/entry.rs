@@ -4,15 +4,17 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use nacre::call::{BriefRequest, DeleteRequest, GetRequest, Got, SearchRequest, StoreRequest, UpdateRequest};
+use nacre::call::{
+    BriefRequest, GetAnswer, GetRequest, GrepRequest, SearchRequest, StoreRequest, UpdateRequest,
+};
 use nacre::import::Provenance;
 use nacre::redact::{MASK, Redact};
-use nacre::{EntryId, EntryRef, FilePath, Hit, Outcome, Request, SearchResults, Tags, Time};
+use nacre::{EntryId, EntryRef, FilePath, Hit, Outcome, Request, ScorePart, SearchResults, Tags, Time, Why};
 use serde_json::Value;
 
 use super::editor;
 use super::input::{text_or_stdin, words_or_dash, words_or_pipe, words_or_stdin};
-use crate::args::{Brief, Delete, EntryName, Search, Store, Target, Update};
+use crate::args::{Brief, EntryName, Grep, Search, Store, Target, Update};
 use crate::context::Context;
 use crate::plugin;
 use crate::render::{self, Failure, Paint, age, line, plain};
@@ -31,55 +33,14 @@ where
     Ok(ExitCode::SUCCESS)
 }
 
-/// Deletes memories. At a terminal it shows each text and asks.
-pub fn delete(context: &Context, args: &Delete) -> Result<ExitCode> {
-    let ids = args.ids.iter().map(|id| context.entry(id)).collect::<Result<Vec<EntryRef>>>()?;
-    let is_asked = !args.yes && !context.global.json && std::io::stdin().is_terminal();
-    if is_asked {
-        for id in &ids {
-            let Got::Entry(found) =
-                context.ask(GetRequest { id: Some(id.clone()), ..GetRequest::default() })?
-            else {
-                continue;
-            };
-            let nacre::Entry { number, content, .. } = &found.entry;
-            render::out(&render::flow(&format!("[id:{number}] {}", plain(content))))?;
-        }
-        let question = match ids.len() {
-            1 => "Delete this memory permanently, with its history?".to_owned(),
-            many => format!("Delete these {many} memories permanently, with their history?"),
-        };
-        if render::ask(&question)? != Some(true) {
-            render::note("nothing was deleted");
-            return Ok(ExitCode::SUCCESS);
-        }
-    }
-    if let [id] = &ids[..] {
-        return run(context, DeleteRequest { id: id.clone(), history: args.history });
-    }
-    // If one name is wrong, nothing is deleted.
-    for id in &ids {
-        context.ask(GetRequest { id: Some(id.clone()), ..GetRequest::default() })?;
-    }
-    let mut deleted = Vec::new();
-    for id in ids {
-        let mut reply = context.run(DeleteRequest { id, history: args.history })?;
-        if context.global.json {
-            deleted.push(serde_json::to_value(&reply.outcome)?);
-        } else {
-            reply.text = context.for_people(&reply.text);
-            context.show(&reply)?;
-        }
-    }
-    if context.global.json {
-        render::json(&deleted)?;
-    }
-    Ok(ExitCode::SUCCESS)
-}
+/// The number of characters that a memory has at most.
+const MAX_MEMORY_CHARS: usize = 2000;
 
 pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
+    let content = words_or_stdin(&args.text.words, "store")?;
+    check_length(&content)?;
     let request = StoreRequest {
-        content: words_or_stdin(&args.text.words, "store")?,
+        content,
         r#type: args.r#type,
         tags: tags(&args.tags),
         supersedes: args.supersedes.map(|id| context.entry(&id)).transpose()?,
@@ -87,6 +48,16 @@ pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
         project: args.project,
     };
     run(context, request)
+}
+
+fn check_length(content: &str) -> Result<()> {
+    let length = content.chars().count();
+    if length <= MAX_MEMORY_CHARS {
+        return Ok(());
+    }
+    let message = format!("the text has {length} characters, and a memory at most {MAX_MEMORY_CHARS}");
+    let hint = "store its statements one by one, or keep it as a document: `nacre import FILE.md`";
+    Err(Failure::invalid("too_long", message, hint).into())
 }
 
 pub fn update(context: &Context, args: &Update) -> Result<ExitCode> {
@@ -105,6 +76,7 @@ pub fn update(context: &Context, args: &Update) -> Result<ExitCode> {
         };
         Some(text)
     };
+    content.as_deref().map_or(Ok(()), check_length)?;
     let request = UpdateRequest {
         id,
         content,
@@ -128,7 +100,9 @@ fn new_text(context: &Context, id: &EntryRef) -> Result<Option<String>> {
         let missing = || Failure::invalid("no_text", "the new text is missing".to_owned(), hint);
         return words_or_pipe(&[])?.ok_or_else(|| missing().into()).map(Some);
     }
-    let Got::Entry(found) = context.ask(GetRequest { id: Some(id.clone()), ..GetRequest::default() })? else {
+    let GetAnswer::Entry(found) =
+        context.ask(GetRequest { id: Some(id.clone()), ..GetRequest::default() })?
+    else {
         return Ok(None);
     };
     let before = found.entry.content;
@@ -151,7 +125,11 @@ fn edit_file(context: &Context, path: &str, args: &Update) -> Result<ExitCode> {
         return Err(Failure::invalid("not_a_memory", message, &hint).into());
     }
     let name: FilePath = path.parse()?;
-    let file = context.group()?.folder().join(name.as_str());
+    let group = context.group()?;
+    if group.is_on_server() {
+        return Err(nacre::Error::NotOnServer { what: "editing a file in place" }.into());
+    }
+    let file = group.folder().join(name.as_str());
     if !file.is_file() {
         let hint = "`nacre boot` names the files of the workspace; `nacre init` creates the usual ones";
         return Err(Failure::not_found("no_file", format!("there is no file `{path}`"), hint).into());
@@ -176,23 +154,11 @@ fn tags(given: &[String]) -> Tags {
 
 pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
     let all = ["entries", "memory", "graph", "items", "sessions", "sources"];
-    let scope = args.scope.iter().flat_map(|word| match word.as_str() {
-        "all" => all.to_vec(),
-        word => vec![word],
-    });
-    let scope = scope.map(|word| {
-        serde_json::from_value(Value::from(word)).map_err(|_| nacre::Error::BadArgument {
-            tool: "search".into(),
-            field: "--scope".into(),
-            problem: format!("is `{word}`, not one of {}, all", all.join(", ")),
-            nearest: None,
-        })
-    });
     let request = SearchRequest {
         query: words_or_dash(&args.query)?,
         r#type: args.r#type,
         tags: tags(&args.tags),
-        scope: scope.collect::<Result<_, _>>()?,
+        scope: scopes(&args.scope, &all)?,
         collection: args.collection,
         project: args.project,
         include_superseded: args.include_superseded,
@@ -205,6 +171,50 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
     show_found(context, request)
 }
 
+/// Returns the scopes that a person named; `all` names all of those possible.
+fn scopes(given: &[String], all: &[&str]) -> Result<Vec<nacre::Scope>> {
+    let named = given.iter().flat_map(|word| match word.as_str() {
+        "all" => all.to_vec(),
+        word => vec![word],
+    });
+    let read = named.map(|word| {
+        let known = Some(word).filter(|word| all.contains(word));
+        known.and_then(|word| serde_json::from_value(Value::from(word)).ok()).ok_or_else(|| {
+            let problem = format!("is `{word}`, not one of {}, all", all.join(", "));
+            nacre::Error::BadArgument {
+                tool: "search".into(),
+                field: "--scope".into(),
+                problem,
+                nearest: None,
+            }
+        })
+    });
+    Ok(read.collect::<Result<_, _>>()?)
+}
+
+/// Finds lines by exact text or a regular expression. The exit code tells whether there are any.
+pub fn grep(context: &Context, args: Grep) -> Result<ExitCode> {
+    /// More lines than anybody has.
+    const ALL: usize = 1_000_000;
+    const NO_LINE: u8 = 3;
+    let request = GrepRequest {
+        pattern: args.pattern,
+        literal: args.fixed_strings,
+        ignore_case: args.ignore_case,
+        scope: scopes(&args.scope, &["entries", "memory", "sessions"])?,
+        context: args.context,
+        limit: Some(args.limit.unwrap_or(ALL)),
+    };
+    let reply = context.run(request)?;
+    let Outcome::Done(found) = &reply.outcome else { return Ok(ExitCode::SUCCESS) };
+    match context.global.json {
+        true => render::json(found)?,
+        false if found.total == 0 => context.hint("no line matches; `nacre search` also finds other words"),
+        false => render::out(&plain(&reply.text))?,
+    }
+    Ok(if found.total == 0 { ExitCode::from(NO_LINE) } else { ExitCode::SUCCESS })
+}
+
 /// Searches and shows what was found.
 pub fn show_found(context: &Context, request: SearchRequest) -> Result<ExitCode> {
     let explain = request.explain;
@@ -212,7 +222,7 @@ pub fn show_found(context: &Context, request: SearchRequest) -> Result<ExitCode>
     let Some(found) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
     if found.hits.is_empty() {
         render::out(&plain(&reply.text))?;
-        if let Some(hint) = where_else(context, request)? {
+        if let Some(hint) = where_else(context, request.clone())? {
             context.hint(&hint);
         }
     } else {
@@ -224,7 +234,13 @@ pub fn show_found(context: &Context, request: SearchRequest) -> Result<ExitCode>
     let lines = |hits: &[Hit]| -> String {
         hits.iter().map(|hit| hit_lines(context, found, hit, explain, paint)).collect()
     };
-    let mut text = lines(&found.hits);
+    let readable = if explain { found.hits.len() } else { found.worth_reading() };
+    let mut text = lines(&found.hits[..readable]);
+    let weaker = found.hits.len() - readable;
+    if weaker > 0 {
+        let weaker = render::count(weaker, "weaker hit", "weaker hits");
+        text.push_str(&paint.dim(&format!("{weaker}; `--explain` shows all\n")));
+    }
     if !found.standing.is_empty() {
         text.push_str(&paint.dim("standing instructions and preferences that may apply:\n"));
         text.push_str(&lines(&found.standing));
@@ -232,11 +248,27 @@ pub fn show_found(context: &Context, request: SearchRequest) -> Result<ExitCode>
     if !text.is_empty() {
         render::out(&text)?;
     }
+    let shown = found.hits.len();
+    if request.query.trim().is_empty() && has_more(context, request, shown)? {
+        context.hint(&format!("these are the newest {shown}; `nacre ls -n {}` shows more", 5 * shown));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Tells whether a list goes on after those that are shown.
+fn has_more(context: &Context, request: SearchRequest, shown: usize) -> Result<bool> {
+    let is_full = request.limit.map_or(shown > 0, |limit| shown == limit);
+    Ok(is_full && shown < 100 && {
+        let longer = SearchRequest { limit: Some(shown + 1), ..request };
+        context.ask(longer)?.hits.len() > shown
+    })
 }
 
 /// Says which search would find something, where this one found nothing.
 fn where_else(context: &Context, request: SearchRequest) -> Result<Option<String>> {
+    if context.home.groups()?.is_empty() {
+        return Ok(Some(format!("there is no memory at {} yet", context.home.path().display())));
+    }
     if request.query.trim().is_empty() {
         return Ok(None);
     }
@@ -296,7 +328,8 @@ fn hit_lines(context: &Context, found: &SearchResults, hit: &Hit, explain: bool,
         (Some(name), None) if is_listed => format!(", project {}", plain(name.as_str())),
         _ => String::new(),
     };
-    let beside = format!("{tags}  ({}{project})", age(context.now(), hit.at));
+    let origin = hit.origin.mark().map(|origin| format!(", {origin}")).unwrap_or_default();
+    let beside = format!("{tags}  ({}{project}{origin})", age(context.now(), hit.at));
     let mut text = format!(
         "{} {} {}\n",
         paint.bold(&format!("{head:7}")),
@@ -333,24 +366,46 @@ fn hit_lines(context: &Context, found: &SearchResults, hit: &Hit, explain: bool,
         under(format!("session {}, message {}", plain(&found.session), plain(&found.message)));
     }
     if explain {
-        for why in &hit.why {
-            let words = plain(&why.words.join(", "));
-            let similarity = why.similarity.map(|near| format!(" {near:.2}")).unwrap_or_default();
-            under(format!("found by {}{similarity} {words}", why.lane));
-        }
+        hit.why.iter().for_each(|why| under(reason(why)));
         let total: f64 = hit.explain.iter().map(|part| part.value).sum();
-        under(format!("score {:?} of {total:.4}", hit.score));
-        for part in &hit.explain {
-            under(format!("  {:>8.4}  {}", part.value, part.part));
+        under(format!("{:.0} % likely relevant; {total:.2} points:", 100.0 * hit.score));
+        // A part that is equal for all hits explains nothing.
+        let is_alike = |part: &ScorePart| {
+            let has =
+                |other: &Hit| other.explain.iter().any(|of| of.part == part.part && of.value == part.value);
+            found.hits.len() > 1 && found.hits.iter().all(has)
+        };
+        for part in hit.explain.iter().filter(|part| !is_alike(part)) {
+            under(format!("  {:>7.2}  {}", part.value, part.part));
         }
     }
     text
 }
 
-pub fn show(context: &Context, id: &EntryName) -> Result<ExitCode> {
+/// Says why a hit was found.
+fn reason(why: &Why) -> String {
+    let words = plain(&why.words.join(", "));
+    let similarity = why.similarity.map(|near| format!(" ({near:.2})")).unwrap_or_default();
+    match why.lane {
+        "bm25" => format!("has {words}"),
+        "vectors" => format!("similar in meaning{similarity}"),
+        "graph" => "the knowledge graph knows it about someone or something in the question".into(),
+        "near" => "next to a hit in the conversation".into(),
+        "linked" => "often returned together with a hit".into(),
+        "recent" => "one of the newest".into(),
+        other => format!("found by {other}"),
+    }
+}
+
+pub fn show(context: &Context, id: &EntryName, reveal: bool) -> Result<ExitCode> {
     let id = context.entry(id)?;
+    if reveal {
+        let entry = context.enter_whole("show --reveal", |view| nacre::call::reveal(view, &id))?;
+        render::out(&render::flow(&plain(&entry.content)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let reply = context.run(GetRequest { id: Some(id), ..GetRequest::default() })?;
-    let Some(Got::Entry(found)) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
+    let Some(GetAnswer::Entry(found)) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
     let entry = &found.entry;
     let provenance = &entry.provenance;
     let mut rows = vec![
@@ -359,10 +414,12 @@ pub fn show(context: &Context, id: &EntryName) -> Result<ExitCode> {
         ("type", entry.r#type.to_string()),
         ("tags", entry.tags.iter().collect::<Vec<_>>().join(", ")),
         ("score", entry.score.to_string()),
+        ("private", if entry.private { "yes: hidden from shared sessions" } else { "no" }.to_owned()),
         (
             "stored",
             format!("{} by {} in session {}", provenance.timestamp, provenance.source, provenance.session),
         ),
+        ("origin", entry.origin.to_string()),
     ];
     let time = |time: Option<Time>| time.map(|time| time.to_string());
     let id = |id: &Option<EntryId>| id.as_ref().map(|id| context.with_short_ids(id.as_str()));
@@ -401,7 +458,7 @@ pub fn show(context: &Context, id: &EntryName) -> Result<ExitCode> {
 pub fn history(context: &Context, id: &EntryName) -> Result<ExitCode> {
     let id = context.entry(id)?;
     let reply = context.run(GetRequest { id: Some(id), ..GetRequest::default() })?;
-    let Some(Got::Entry(found)) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
+    let Some(GetAnswer::Entry(found)) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
     render::page(&render::flow(&context.for_people(&plain(&reply.text))))?;
     if found.chain.is_empty() && found.versions.is_empty() {
         render::out("It replaced nothing, and its text never changed.")?;

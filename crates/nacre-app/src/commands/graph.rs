@@ -8,7 +8,7 @@ use nacre::call::{
     AliasRequest, Entities, EntitiesRequest, EntityAct, EntityRequest, FactRemoveRequest, FactRequest,
     FactsRequest, GraphRequest, RelationEndRequest, RelationRequest, RelationsRequest, RuleRequest,
 };
-use nacre::graph::{GraphMatch, KeptOut};
+use nacre::graph::{GraphMatch, SkippedStatement};
 use nacre::redact::Redact as _;
 
 use super::input::words_or_dash;
@@ -120,7 +120,7 @@ fn kept_out(context: &Context) -> Result<()> {
     if kept_out.is_empty() {
         return render::out("No line was skipped.");
     }
-    let row = |out: &KeptOut| {
+    let row = |out: &SkippedStatement| {
         let place = format!("{}:{}", line(&out.path, usize::MAX), out.line);
         (place, format!("`{}` {}", line(&out.what, 80), line(&out.reason, usize::MAX)))
     };

@@ -20,7 +20,7 @@ pub fn run(context: &Context, verb: &GroupVerb) -> Result<ExitCode> {
 }
 
 fn list(context: &Context) -> Result<()> {
-    let groups = context.home.groups();
+    let groups = context.home.groups()?;
     let current = &context.global.group;
     if context.global.json {
         let groups: Vec<_> =
@@ -49,7 +49,7 @@ fn entries(context: &Context, name: &GroupName) -> Result<i64> {
 }
 
 fn add(context: &Context, name: &GroupName) -> Result<()> {
-    if context.home.groups().contains(name) {
+    if context.home.groups()?.contains(name) {
         let message = format!("there is a group `{name}` already");
         return Err(Failure { kind: Kind::Conflict, code: "group_exists", message, hint: None }.into());
     }
@@ -63,7 +63,7 @@ fn add(context: &Context, name: &GroupName) -> Result<()> {
 }
 
 fn remove(context: &Context, name: &GroupName, yes: bool) -> Result<()> {
-    if !context.home.groups().contains(name) {
+    if !context.home.groups()?.contains(name) {
         let hint = "`nacre group list` shows the groups";
         return Err(Failure::not_found("no_group", format!("there is no group `{name}`"), hint).into());
     }
@@ -85,8 +85,7 @@ fn remove(context: &Context, name: &GroupName, yes: bool) -> Result<()> {
             }
         }
     }
-    let folder = context.home.group(name, context.now())?.folder().to_owned();
-    std::fs::remove_dir_all(&folder).map_err(nacre::Error::io(&folder))?;
+    context.home.remove_group(name)?;
     if context.global.json {
         return render::json(&json!({ "removed": name }));
     }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, Result, bail};
 use nacre::call::{BootRequest, BriefRequest, has_workspace};
 use nacre::settings::{Flush, Inject};
-use nacre::spool::{self, Heard, What};
+use nacre::spool::{self, EventKind, SpooledEvent};
 use nacre::{
     Caller, Group, Home, SessionId, Settings, View, cut_injected, mark_injected, mark_request,
     strip_injected, turn,
@@ -165,7 +165,7 @@ fn answer(
     }
     let client = detected;
     if event == Event::UserPromptSubmit && client.is_some_and(|client| client.hooks == Hooks::Archive) {
-        put(&global, &input, What::Message(input.message().unwrap_or_default().to_owned()))?;
+        put(&global, &input, EventKind::Message(input.message().unwrap_or_default().to_owned()))?;
         return Ok(json!({}));
     }
     let text = match event {
@@ -182,12 +182,12 @@ fn answer(
         Event::Stop => {
             let message = input.message().map(str::to_owned);
             let text = input.answer().unwrap_or_default().to_owned();
-            put(&global, &input, What::Answer { message, text })?;
+            put(&global, &input, EventKind::Answer { message, text })?;
             detach(&global)?;
             String::new()
         }
         Event::SessionEnd => {
-            put(&global, &input, What::End)?;
+            put(&global, &input, EventKind::End)?;
             detach(&global)?;
             String::new()
         }
@@ -351,7 +351,7 @@ fn prompt(global: Global, input: &Input) -> Result<String> {
     let message = input.message().unwrap_or_default();
     // A message from a program or a timer gets context, but nothing is learned from it.
     let person = matches!(input.text(&["source"]), None | Some("user"));
-    let kept = put(&global, input, What::Message(if person { message } else { "" }.to_owned()));
+    let kept = put(&global, input, EventKind::Message(if person { message } else { "" }.to_owned()));
     if let Err(problem) = kept {
         render::note(&format!("this message is not kept: {}", render::message(&problem)));
     }
@@ -420,19 +420,19 @@ fn open(global: Global, input: &Input) -> Result<(ManuallyDrop<Group>, Caller, P
     let session = input.session().unwrap_or_else(|| context.session());
     let mut settings = context.home.settings().clone();
     settings.brief.max_chars = settings.brief.max_chars.min(MAX_BRIEF_CHARS);
-    let home = Home::new(context.home.path(), settings);
+    let home = context.home.with_settings(settings);
     let (plugins, name) = (context.plugins, context.global.group.clone());
     let group = ManuallyDrop::new(plugins.make_briefs(home, &name).group(&name, now)?);
     let (visibility, zone, project_folder) = (context.global.visibility, context::zone(), input.project());
     Ok((group, Caller { visibility, zone, project_folder, ..Caller::agent(session, now) }, plugins))
 }
 
-fn put(global: &Global, input: &Input, what: What) -> Result<()> {
-    let durable = !matches!(what, What::Message(_));
+fn put(global: &Global, input: &Input, what: EventKind) -> Result<()> {
+    let durable = !matches!(what, EventKind::Message(_));
     let at = global.now.unwrap_or_else(context::now);
     let session = input.session().or_else(|| context::told_session(global));
     let (session, visibility) = (session.unwrap_or_else(|| SessionId::new(at)), global.visibility);
-    let heard = Heard { session, at, visibility, folder: input.project(), what };
+    let heard = SpooledEvent { session, at, visibility, folder: input.project(), what };
     let order = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     Ok(spool::put(&home(global)?, &global.group, order, durable, &heard)?)
 }
@@ -446,7 +446,7 @@ fn home(global: &Global) -> Result<Home> {
 /// group does it.
 fn detach(global: &Global) -> Result<()> {
     let mut command = Command::new(std::env::current_exe().context("the program has no path")?);
-    command.arg("--home").arg(context::home_path(global)?).args(["--group", global.group.as_str()]);
+    command.arg("--home").arg(context::home_argument(global)?).args(["--group", global.group.as_str()]);
     if let Some(profile) = &global.profile {
         command.args(["--profile", profile]);
     }

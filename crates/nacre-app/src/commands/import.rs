@@ -21,36 +21,53 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
     let Some(given) = args.source.as_deref().filter(|_| !args.list) else { return list(context) };
     let name = given.to_str().unwrap_or_default();
     if let Some(format) = format(name) {
-        let path = match &args.path {
-            Some(path) => existing(path)?,
-            None => usual(context, format)?,
-        };
-        return from_program(context, format, &path, args);
+        if args.paths.is_empty() {
+            return from_program(context, format, &usual(context, format)?, args);
+        }
+        return each(context, &args.paths, |path| from_program(context, format, &existing(path)?, args));
     }
     if let Some((name, _)) = OWN_FORMATS.iter().find(|(own, _)| *own == name) {
-        let Some(path) = &args.path else {
+        if args.paths.is_empty() {
             let hint = format!("give the path: nacre import {name} PATH");
             return Err(Failure::invalid("no_source", "the path is missing".to_owned(), &hint).into());
-        };
-        return own(context, name, &existing(path)?, args);
+        }
+        return each(context, &args.paths, |path| own(context, name, &existing(path)?, args));
     }
-    if args.path.is_some() {
+    if !is_there(given) && args.paths.iter().any(|path| is_there(path)) {
         let message = format!("there is no format `{}`", plain(&given.display().to_string()));
         return Err(Failure::invalid("no_format", message, &formats_hint()).into());
     }
-    from_detected(context, given, args)
+    let paths: Vec<PathBuf> = [given.to_owned()].into_iter().chain(args.paths.iter().cloned()).collect();
+    // If one of them is not there, nothing is imported.
+    for path in &paths {
+        if !is_there(path) {
+            let shown = plain(&path.display().to_string());
+            let message = format!("`{shown}` is neither a format nor a file or folder");
+            return Err(Failure::not_found("no_file", message, &formats_hint()).into());
+        }
+    }
+    each(context, &paths, |path| from_detected(context, path, args))
+}
+
+/// Imports from each path in turn.
+fn each(
+    context: &Context,
+    paths: &[PathBuf],
+    mut import: impl FnMut(&Path) -> Result<ExitCode>,
+) -> Result<ExitCode> {
+    if context.global.json && paths.len() > 1 {
+        let hint = "run it once for each path";
+        return Err(Failure::invalid("many_paths", "`--json` takes one path".to_owned(), hint).into());
+    }
+    paths.iter().try_fold(ExitCode::SUCCESS, |_, path| import(path))
 }
 
 /// Imports a file or folder whose format nobody named.
 fn from_detected(context: &Context, path: &Path, args: &Import) -> Result<ExitCode> {
     let shown = plain(&path.display().to_string());
-    if !is_there(path) {
-        let message = format!("`{shown}` is neither a format nor a file or folder");
-        return Err(Failure::not_found("no_file", message, &formats_hint()).into());
-    }
-    let found = |what: &str| {
+    let found = |name: &str| {
         if !context.global.json {
-            render::note(&format!("{shown} is {what}"));
+            render::note(&format!("{shown} is imported as `{name}`"));
         }
     };
     let of_nacre = if nacre::export::is_export(path) {
@@ -60,17 +77,17 @@ fn from_detected(context: &Context, path: &Path, args: &Import) -> Result<ExitCo
     } else {
         None
     };
-    if let Some((name, reads)) = of_nacre {
-        found(reads);
+    if let Some((name, _)) = of_nacre {
+        found(name);
         return own(context, name, path, args);
     }
     match detect(path)[..] {
         [format] => {
-            found(format.reads);
+            found(format.name);
             from_program(context, format, path, args)
         }
         [] if is_transcript(path) => {
-            found("a transcript");
+            found("transcript");
             if args.dry_run || args.name.is_some() {
                 let message = "conversations have neither `--dry-run` nor `--as`".to_owned();
                 let hint =
@@ -119,7 +136,7 @@ fn from_program(context: &Context, format: &'static Format, path: &Path, args: &
     let caller = Caller { project_folder: None, ..context.caller() };
     let mut group = context.whole_group("import")?;
     let mut view = group.enter(&caller)?;
-    let options = Options { dry_run: args.dry_run, name: args.name.clone() };
+    let options = Options { dry_run: args.dry_run, name: args.name.clone(), trusted: args.trust };
     let effect = if args.dry_run { Effect::Reads } else { Effect::Writes };
     let source = path.file_name().map_or_else(|| format.name.into(), |name| name.to_string_lossy());
     let bar = Progress::count(context.global.json, &format!("Importing {source}"), ("item", "items"), effect);
@@ -132,6 +149,10 @@ fn from_program(context: &Context, format: &'static Format, path: &Path, args: &
     } else {
         render::out(&say(&done))?;
         note_conflicts(context, done.conflicts);
+        let added = |kind| done.kinds.get(kind).is_some_and(|counts| counts.added > 0);
+        if !args.trust && !args.dry_run && (added("entry") || added("fact")) {
+            context.hint("agents find these when they search; `--trust` also gives them out unasked");
+        }
     }
     let documents = done.kinds.get("document").map_or(0, |counts| counts.added);
     if documents > 0 && !view.settings().documents.index && !context.global.json {
@@ -275,19 +296,28 @@ fn own(context: &Context, name: &str, path: &Path, args: &Import) -> Result<Exit
     }
     let mut text =
         format!("{} added, {} already here", count(done.added, "memory", "memories"), done.present);
-    for (count, what) in [
-        (done.graph, "facts, relations and aliases added"),
-        (done.messages, "messages added"),
-        (done.exchanges, "exchanges added"),
-        (done.lessons, "lessons added"),
-        (done.tasks, "tasks added"),
-        (done.proposals, "proposals added"),
-        (done.files, "files added"),
-        (done.same_content, "have the same text as a memory here and were merged with it"),
-        (done.unreadable, "could not be read"),
+    for (number, one, many) in [
+        (done.graph, "fact, relation or alias added", "facts, relations and aliases added"),
+        (done.messages, "message added", "messages added"),
+        (done.exchanges, "exchange added", "exchanges added"),
+        (done.lessons, "lesson added", "lessons added"),
+        (done.tasks, "task added", "tasks added"),
+        (done.proposals, "proposal added", "proposals added"),
+        (done.files, "file added", "files added"),
+        (
+            done.same_content,
+            "has the text of a memory here and was merged with it",
+            "have the text of a memory here and were merged with it",
+        ),
+        (
+            done.deleted,
+            "was deleted here for good and stays deleted",
+            "were deleted here for good and stay deleted",
+        ),
+        (done.unreadable, "could not be read", "could not be read"),
     ] {
-        if count > 0 {
-            text.push_str(&format!(", {count} {what}"));
+        if number > 0 {
+            text.push_str(&format!(", {}", count(number, one, many)));
         }
     }
     render::out(&text)?;

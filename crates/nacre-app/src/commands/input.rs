@@ -1,10 +1,22 @@
 //! Text that a command takes as an argument or from standard input.
 
 use std::io::{IsTerminal as _, Read as _};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::render::Failure;
+
+/// Refuses a pipe or a device, which may never end.
+pub fn check_regular(file: &Path) -> Result<(), Failure> {
+    match std::fs::metadata(file) {
+        Ok(found) if !found.is_file() && !found.is_dir() => {
+            let message = format!("`{}` is not a regular file", file.display());
+            Err(Failure::invalid("not_a_file", message, "save its content to a file, and give that"))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Returns the words of a text, which needs no quotes. Without words, standard input is the text unless it is a terminal.
 pub fn words_or_stdin(words: &[String], command: &str) -> Result<String> {

@@ -296,7 +296,7 @@ pub fn running_program(global: &Global) -> Result<Program> {
     };
     let mut flags = Vec::new();
     if global.home.is_some() {
-        flags.extend(["--home".to_owned(), text(context::home_path(global)?)?]);
+        flags.extend(["--home".to_owned(), text(context::home_argument(global)?)?]);
     }
     if global.group.as_str() != "main" {
         flags.extend(["--group".to_owned(), global.group.to_string()]);

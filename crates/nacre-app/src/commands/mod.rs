@@ -1,6 +1,8 @@
 //! One file per family of commands: build a request, call, render.
 
+mod admin;
 mod care;
+mod changes;
 mod checkpoint;
 mod collection;
 mod config;
@@ -8,6 +10,7 @@ mod conflict;
 mod demo;
 mod editor;
 mod entry;
+mod erase;
 mod events;
 mod graph;
 mod group;
@@ -25,6 +28,7 @@ mod proposal;
 mod self_check;
 mod service;
 mod session;
+mod sync;
 mod tools;
 mod turn;
 mod workspace;
@@ -34,7 +38,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use nacre::call::{DemoteRequest, ReinforceRequest, SearchRequest, UnarchiveRequest};
+use nacre::call::{DemoteRequest, ReinforceRequest, SearchRequest, TraceRequest, UnarchiveRequest};
 
 use crate::args::{self, Cli, Command, ConfigVerb, Proposal, Target};
 use crate::context::{Context, Needs};
@@ -111,10 +115,19 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
 
 /// Tells whether a command only reads what a group holds.
 fn looks_into_group(command: &Command) -> bool {
-    use Command::{Audit, Export, Graph, History, Items, Pending, Search, Show};
+    use Command::{Audit, Changes, Export, Graph, Grep, History, Items, Pending, Search, Show};
     matches!(
         command,
-        Search(_) | Show(_) | History(_) | Graph(_) | Items(_) | Pending(_) | Export(_) | Audit(_)
+        Search(_)
+            | Grep(_)
+            | Show(_)
+            | History(_)
+            | Changes(_)
+            | Graph(_)
+            | Items(_)
+            | Pending(_)
+            | Export(_)
+            | Audit(_)
     )
 }
 
@@ -170,18 +183,23 @@ fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
     match command {
         Command::Init(args) => care::init(context, args.bare),
         Command::Store(args) => entry::store(context, args),
-        Command::Search(args) => entry::search(context, args),
+        Command::Search(args) => context.as_of(args.as_of, |context| entry::search(context, args)),
+        Command::Grep(args) => entry::grep(context, args),
         Command::Show(args) => match args.id {
-            Target::Memory(id) => entry::show(context, &id),
+            Target::Memory(id) => context.as_of(args.as_of, |context| entry::show(context, &id, args.reveal)),
             Target::File(path) => proposal::get(context, &args::Get { path }),
         },
         Command::History(args) => entry::history(context, &args.id),
+        Command::Changes(args) => changes::run(context, &args),
         Command::Update(args) => entry::update(context, &args),
         Command::Unarchive(args) => entry::run(context, UnarchiveRequest { id: context.entry(&args.id)? }),
         Command::Reinforce(args) => entry::run(context, ReinforceRequest { id: context.entry(&args.id)? }),
         Command::Demote(args) => entry::run(context, DemoteRequest { id: context.entry(&args.id)? }),
         Command::Conflicts(args) => conflict::run(context, args.verb()),
-        Command::Delete(args) => entry::delete(context, &args),
+        Command::Delete(args) => erase::delete(context, &args),
+        Command::Forget(args) => erase::forget(context, &args),
+        Command::Trace(args) => entry::run(context, TraceRequest { id: args.id }),
+        Command::Quarantine(args) => erase::quarantine(context, args),
         Command::Get(args) => proposal::get(context, &args),
         Command::Propose(args) => proposal::propose(context, &args),
         Command::Pending(args) => proposal::pending(context, &args),
@@ -189,7 +207,7 @@ fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
         Command::Deny(args) => proposal::deny(context, &args),
         Command::Revert(args) => proposal::revert(context, args.id),
         Command::Proposal(Proposal::Show(args)) => proposal::show(context, args.id),
-        Command::Brief(args) => entry::brief(context, &args),
+        Command::Brief(args) => context.as_of(args.as_of, |context| entry::brief(context, &args)),
         Command::Boot(args) => workspace::boot(context, args),
         Command::Log(args) => log::log(context, &args),
         Command::Memory(args) => log::memory(context, &args),
@@ -212,7 +230,9 @@ fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
         Command::Group(args) => group::run(context, &args.verb()),
         Command::Audit(args) => care::audit(context, &args.verb()),
         Command::Events(args) => events::run(context, &args),
-        Command::Export(args) => care::export(context, &args.folder),
+        Command::Admin(args) => admin::run(context, &args),
+        Command::Move(args) => admin::relocate(context, &args),
+        Command::Export(args) => care::export(context, &args.folder, args.redacted),
         Command::Import(args) => import::import(context, &args),
         Command::Session(args) => session::run(context, &args.verb()),
         Command::Collection(args) => collection::run(context, args.verb()),
@@ -227,6 +247,7 @@ fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
         Command::Entity(args) => graph::entity(context, args.verb()),
         Command::Index => care::index(context),
         Command::Reindex => care::reindex(context),
+        Command::Sync(args) => sync::run(context, args),
         Command::Maintain(args) => care::maintain(context, &args),
         Command::Extract(args) => project::extract(context, &args),
         Command::Items(args) => project::items(context, args),
@@ -261,11 +282,15 @@ fn needs(command: &Command) -> Needs {
             _ => Needs::Anyone,
         },
         Command::Update(args::Update { id: Target::File(_), .. }) => Needs::Terminal("edit a file"),
+        Command::Show(args::Show { reveal: true, .. }) => Needs::Terminal("see a credential"),
+        Command::Forget(_) => Needs::Person("forget a matter"),
         Command::Ui(_) => Needs::Person("open the dashboard"),
         Command::Service(args) if matches!(args.given(), Some(args::Service::Install(_))) => {
             Needs::Person("install the service")
         }
         Command::Import(_) => Needs::Person("import"),
+        Command::Admin(_) => Needs::Person("prepare a database"),
+        Command::Move(_) => Needs::Person("copy a group into another home"),
         Command::Session(args) if matches!(args.given(), Some(args::Session::Import { .. })) => {
             Needs::Person("import")
         }
@@ -304,9 +329,19 @@ fn needs(command: &Command) -> Needs {
         Command::Conflicts(args) if matches!(args.given(), Some(args::Conflict::Find)) => {
             Needs::Person("compare everything that is stored")
         }
-        Command::Lesson(args) if matches!(args.given(), Some(args::Lesson::Remove { .. })) => {
-            Needs::Person("remove a lesson")
-        }
+        Command::Sync(args) => match &args.verb {
+            Some(args::SyncVerb::Invite | args::SyncVerb::Init { .. }) => Needs::Person("invite a machine"),
+            Some(args::SyncVerb::Join { .. } | args::SyncVerb::Leave) => {
+                Needs::Person("change what is synced")
+            }
+            None if args.allow_deletions => Needs::Person("send many deletions"),
+            _ => Needs::Anyone,
+        },
+        Command::Lesson(args) => match args.given() {
+            Some(args::Lesson::Remove { .. }) => Needs::Person("remove a lesson"),
+            Some(args::Lesson::Confirm { .. }) => Needs::Terminal("confirm a lesson"),
+            _ => Needs::Anyone,
+        },
         _ => Needs::Anyone,
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use nacre::call::{GetRequest, Got};
+use nacre::call::{GetAnswer, GetRequest};
 use nacre::proposal::{self, Proposal, State};
 use nacre::{Error, FilePath, Kind, Outcome, View};
 use serde_json::json;
@@ -22,12 +22,12 @@ const MAX_INPUT_BYTES: u64 = 16 << 20;
 pub fn get(context: &Context, args: &Get) -> Result<ExitCode> {
     // People name memories here too.
     if let Ok(id) = args.path.parse() {
-        return entry::show(context, &id);
+        return entry::show(context, &id, false);
     }
     let (path, from, to) = range(&args.path);
     let request = GetRequest { path: Some(path.to_owned()), from, to, id: None };
     let mut reply = context.run(request)?;
-    let is_missing = matches!(&reply.outcome, Outcome::Done(Got::File(shown)) if shown.total_lines == 0 && shown.text.is_empty());
+    let is_missing = matches!(&reply.outcome, Outcome::Done(GetAnswer::File(shown)) if shown.total_lines == 0 && shown.text.is_empty());
     if is_missing && !exists(context, path)? {
         let hint = "`nacre boot` names the files of the workspace, `nacre file propose` proposes a new one";
         return Err(Failure::not_found("no_file", format!("there is no file `{path}`"), hint).into());
@@ -44,7 +44,7 @@ pub fn get(context: &Context, args: &Get) -> Result<ExitCode> {
 
 /// Tells whether a file of the workspace exists, empty or not.
 fn exists(context: &Context, path: &str) -> Result<bool> {
-    Ok(context.group()?.folder().join(path).is_file())
+    Ok(context.group()?.has_file(&path.parse()?)?)
 }
 
 /// Reads `PATH:FROM-TO`. A path has no colon of its own.
@@ -76,7 +76,11 @@ fn read(from: &str) -> Result<Vec<u8>> {
             .take(MAX_INPUT_BYTES)
             .read_to_end(&mut bytes)
             .context("standard input can't be read")?,
-        file => File::open(Path::new(file))
+        file => super::input::check_regular(Path::new(file))
+            .map_or_else(
+                |failure| Err(std::io::Error::other(failure.to_string())),
+                |()| File::open(Path::new(file)),
+            )
             .and_then(|file| file.take(MAX_INPUT_BYTES).read_to_end(&mut bytes))
             .with_context(|| format!("{file} can't be read"))?,
     };
@@ -121,19 +125,44 @@ fn show_one(context: &Context, proposal: &Proposal) -> Result<ExitCode> {
 }
 
 pub fn approve(context: &Context, args: &Approve) -> Result<ExitCode> {
+    let ids = chosen(context, &args.ids, args.all, "approve")?;
     if args.rebase {
-        return decide(context, &args.ids, "rebased", proposal::rebase);
+        return decide(context, &ids, "rebased", proposal::rebase);
     }
-    decide(context, &args.ids, "approved", proposal::approve)
+    decide(context, &ids, "approved", proposal::approve)
 }
 
 pub fn deny(context: &Context, args: &Deny) -> Result<ExitCode> {
+    let ids = chosen(context, &args.ids, args.all, "deny")?;
     let reason = args.reason.as_deref().unwrap_or_default();
-    decide(context, &args.ids, "denied", |view, id| proposal::deny(view, id, reason))
+    decide(context, &ids, "denied", |view, id| proposal::deny(view, id, reason))
 }
 
 pub fn revert(context: &Context, id: i64) -> Result<ExitCode> {
     decide(context, &[id], "reverted", proposal::revert)
+}
+
+/// Returns the changes that a person means: those they name, all, or the only one that waits.
+fn chosen(context: &Context, named: &[i64], all: bool, verb: &str) -> Result<Vec<i64>> {
+    if !named.is_empty() {
+        return Ok(named.to_owned());
+    }
+    let waiting: Vec<i64> =
+        context.enter(|view| proposal::list(view, false))?.iter().map(|one| one.number).collect();
+    let hint = match waiting.len() {
+        0 => "`nacre pending --all` lists the changes that were decided".to_owned(),
+        1 => return Ok(waiting),
+        _ if all => return Ok(waiting),
+        _ => format!(
+            "name them, such as `nacre {verb} {}`, or add `--all`; `nacre pending` lists them",
+            waiting[0]
+        ),
+    };
+    let message = match waiting.len() {
+        0 => "nothing waits for your approval".to_owned(),
+        several => format!("{several} changes wait"),
+    };
+    Err(Failure::invalid("no_change_named", message, &hint).into())
 }
 
 /// Decides each in turn. A failure of one does not stop the others.

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use nacre::call::{
-    AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, ReviewRequest, SessionRequest,
-    SessionShown, Sessions, SessionsRequest, UndoRequest,
+    AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, ReviewRequest, SessionAnswer,
+    SessionRequest, Sessions, SessionsRequest, UndoRequest,
 };
 use nacre::session::{Draft, TranscriptImport};
 use nacre::{Outcome, SessionId, Time};
@@ -174,7 +174,7 @@ fn show(context: &Context, request: SessionRequest) -> Result<()> {
     let (false, Outcome::Done(shown)) = (context.global.json, &reply.outcome) else {
         return context.show(&reply);
     };
-    let SessionShown { session, messages, next, .. } = shown;
+    let SessionAnswer { session, messages, next, .. } = shown;
     let paint = Paint::stdout();
     let mut text = format!(
         "session {}, {}\n",
@@ -229,6 +229,7 @@ pub fn import(context: &Context, files: &[std::path::PathBuf]) -> Result<()> {
 
 fn open(file: &Path) -> Result<File> {
     let shown = file.display();
+    super::input::check_regular(file)?;
     File::open(file).map_err(|problem| match problem.kind() {
         std::io::ErrorKind::NotFound => {
             let hint = "give the path of a transcript, such as a JSONL file";

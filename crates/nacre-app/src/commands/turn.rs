@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use nacre::turn::{self, Exchange, Request, Turn};
+use nacre::turn::{self, Exchange, LessonState, Request, Turn};
 use serde_json::json;
 
 use super::input::{no_text, text_or_stdin, words_or_stdin};
@@ -125,8 +125,13 @@ pub fn lesson(context: &Context, args: &args::Lesson) -> Result<ExitCode> {
             }
             for lesson in &lessons {
                 let age = render::age(caller.now, lesson.learned_at);
+                let state = match lesson.state {
+                    LessonState::Confirmed => "",
+                    LessonState::Waiting => "; waits for you: `nacre lesson confirm`",
+                    LessonState::Quarantined => "; quarantined",
+                };
                 render::out(&format!(
-                    "{:>4}  {} ({age}; shown {}, followed {}, ignored {})",
+                    "{:>4}  {} ({age}{state}; shown {}, followed {}, ignored {})",
                     lesson.number,
                     plain(&lesson.text),
                     lesson.injected,
@@ -139,6 +144,13 @@ pub fn lesson(context: &Context, args: &args::Lesson) -> Result<ExitCode> {
                     "lesson {} has proved itself ({}); it could become a line of {}: {}",
                     proposal.lesson, proposal.because, proposal.path, proposal.line
                 ));
+            }
+        }
+        args::Lesson::Confirm { number } => {
+            let lesson = turn::confirm(&mut view, *number)?;
+            match context.global.json {
+                true => render::json(&lesson)?,
+                false => render::out(&format!("Confirmed: {}", plain(&lesson.text)))?,
             }
         }
         args::Lesson::Remove { number } => {

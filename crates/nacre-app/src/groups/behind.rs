@@ -1,5 +1,5 @@
 //! Background work of a server: it rebuilds built-in vectors of another version's model, has the configured provider embed what
-//! this process or another has written, and runs maintenance jobs that are due.
+//! this process or another has written, runs maintenance jobs that are due, and syncs the group with other machines.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -67,6 +67,7 @@ impl Pause {
 fn work(home: &Home, name: &GroupName, clock: Option<Time>, pause: &Pause) {
     let (mut wait, mut open) = (DOWN_PAUSE, None);
     let mut jobs = Jobs::new(home, clock);
+    let mut rounds = Rounds::new(home, name, clock);
     loop {
         let next = match make_some(home, name, &mut open, pause) {
             Ok(Some(_)) => {
@@ -74,7 +75,7 @@ fn work(home: &Home, name: &GroupName, clock: Option<Time>, pause: &Pause) {
                 pause.wait(Duration::ZERO)
             }
             Ok(None) if home.embedder().is_none() => {
-                let Some(left) = jobs.left() else { return };
+                let Some(left) = [jobs.left(), rounds.left()].into_iter().flatten().min() else { return };
                 // There is nothing else to do until then, so the group is closed.
                 open = None;
                 pause.wait(left)
@@ -96,6 +97,49 @@ fn work(home: &Home, name: &GroupName, clock: Option<Time>, pause: &Pause) {
             return;
         }
         jobs.run(home, name);
+        rounds.run(home, name);
+    }
+}
+
+/// The rounds with other machines.
+struct Rounds {
+    clock: Option<Time>,
+    every: Duration,
+    /// `None`: the group is not synced, or automatic rounds are off.
+    next: Option<Instant>,
+    /// The last problem, which is told once.
+    problem: Option<String>,
+}
+
+impl Rounds {
+    fn new(home: &Home, name: &GroupName, clock: Option<Time>) -> Rounds {
+        let every = Duration::from_secs(home.settings().sync.minutes.saturating_mul(60));
+        let is_on = nacre::sync::is_on(home.path(), name) && !every.is_zero();
+        Rounds { clock, every, next: is_on.then(Instant::now), problem: None }
+    }
+
+    /// Returns the time until the next round; `None`: there is none.
+    fn left(&self) -> Option<Duration> {
+        self.next.map(|next| next.saturating_duration_since(Instant::now()))
+    }
+
+    /// Runs a round, if it is time for one.
+    fn run(&mut self, home: &Home, name: &GroupName) {
+        if self.left().is_none_or(|left| left > Duration::ZERO) {
+            return;
+        }
+        self.next = Some(Instant::now() + self.every);
+        let now = self.clock.unwrap_or_else(now);
+        let caller = Caller::nacre(now);
+        let round = home.group(name, now).and_then(|mut group| {
+            nacre::sync::round(&mut group.enter(&caller)?, &nacre::sync::RoundOptions::default())
+        });
+        let problem =
+            round.err().filter(|problem| problem.code() != "sync_busy").map(|problem| problem.to_string());
+        if let Some(problem) = problem.as_ref().filter(|problem| self.problem.as_ref() != Some(problem)) {
+            render::note(&format!("not synced for now: {problem}; `nacre sync status` says more"));
+        }
+        self.problem = problem;
     }
 }
 

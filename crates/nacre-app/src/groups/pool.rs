@@ -120,7 +120,7 @@ impl Pool {
         let mut group = context::open(&self.home, name, now)?;
         let mut groups = self.lock();
         let Some(open) = groups.get_mut(name) else { return Ok(group) };
-        let is_there = group.settings().documents.index && group.folder().is_dir();
+        let is_there = group.settings().documents.index && !group.is_on_server() && group.folder().is_dir();
         if is_there && open.watcher.is_none() {
             open.watcher = watch::watch(group.folder(), open.changed.clone()).ok();
         }

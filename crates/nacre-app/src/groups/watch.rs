@@ -36,7 +36,9 @@ impl Watch {
     /// Called before each call: starts the watch when there is a folder, and has the files checked from time to time.
     pub fn keep(&mut self, group: &mut Group) {
         match self {
-            Watch::NotYet if group.settings().documents.index && group.folder().is_dir() => {
+            Watch::NotYet
+                if group.settings().documents.index && !group.is_on_server() && group.folder().is_dir() =>
+            {
                 let changed = Arc::new(AtomicBool::new(true));
                 *self = match watch(group.folder(), changed.clone()) {
                     Ok(watcher) => {

@@ -71,7 +71,11 @@ impl Principal {
         };
         let actor = if self.person { Actor::Person } else { Actor::Agent };
         let (role, visibility, untrusted) = (self.role, self.visibility, self.untrusted);
-        Ok((Caller { actor, role, untrusted, visibility, zone, ..Caller::person(session, now) }, group))
+        let token = self.token.clone();
+        Ok((
+            Caller { actor, role, untrusted, token, visibility, zone, ..Caller::person(session, now) },
+            group,
+        ))
     }
 
     /// The session of requests that name none: one per token and day, so that the limits of a session start again each

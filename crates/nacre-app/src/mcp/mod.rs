@@ -4,6 +4,7 @@
 //! Every tool, its schemas and its hints come from the library's table. Nothing but protocol may go to
 //! standard output.
 
+mod app;
 mod elicit;
 #[cfg(debug_assertions)]
 pub mod fixtures;
@@ -208,6 +209,23 @@ impl Server {
         self.home.settings().boot.inject == Inject::Boot
     }
 
+    fn has_resources(&self) -> bool {
+        self.gives_brief() || self.gives_files()
+    }
+
+    /// Returns the page, or the list of changes that it shows; `None`: the address is another one.
+    async fn app_resource(&self, uri: &str, who: &Who) -> Option<nacre::Result<ResourceContents>> {
+        let contents = match uri {
+            app::PAGE_URI => Ok(ResourceContents::text(app::PAGE, uri).with_mime_type(app::HTML)),
+            app::APPROVALS_URI => {
+                let listed = self.seat.ask(who.clone(), app::approvals).await;
+                listed.map(|text| ResourceContents::text(text, uri).with_mime_type("application/json"))
+            }
+            _ => return None,
+        };
+        Some(contents)
+    }
+
     /// Returns the contexts for the start of a session, as resources and prompts. A startup context without workspace files would
     /// be the brief again.
     async fn starts(&self, who: &Who) -> Vec<&'static Start> {
@@ -229,7 +247,7 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = if self.gives_brief() || self.gives_files() {
+        let capabilities = if self.has_resources() {
             ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build()
         } else {
             ServerCapabilities::builder().enable_tools().build()
@@ -259,13 +277,14 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        let has_page = self.has_resources() && app::is_supported(&context);
         let tools = TOOLS
             .iter()
             .chain(&COMPAT_TOOLS)
             .filter(|tool| self.answers(tool) && tool.is_offered(self.home.settings()))
-            .map(|tool| describe(tool, self.home.settings()))
+            .map(|tool| describe(tool, self.home.settings(), has_page))
             .collect();
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
@@ -357,15 +376,24 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let who = self.seat.who(&context)?;
+        let failed = |error: nacre::Error| {
+            ErrorData::internal_error(error.to_string(), Some(json!({ "code": error.code() })))
+        };
+        let given = |contents: ResourceContents| {
+            ReadResourceResult::new(vec![contents]).with_ttl_ms(0).with_cache_scope(CacheScope::Private)
+        };
+        if self.has_resources()
+            && app::is_supported(&context)
+            && let Some(contents) = self.app_resource(&request.uri, &who).await
+        {
+            return Ok(given(contents.map_err(failed)?).into());
+        }
         let text = match self.named_start(&request.uri).filter(|start| start.uri == request.uri) {
             Some(start) => Some(self.start(who, start).await),
             None if self.gives_files() => {
                 let uri = request.uri.clone();
                 let read = move |view: &mut View<'_>| nacre::call::resource(view, &uri);
-                let read = self.seat.ask(who, read).await;
-                read.map_err(|error| {
-                    ErrorData::internal_error(error.to_string(), Some(json!({ "code": error.code() })))
-                })?
+                self.seat.ask(who, read).await.map_err(failed)?
             }
             None => None,
         };
@@ -376,10 +404,7 @@ impl ServerHandler for Server {
             ));
         };
         let contents = ResourceContents::text(text, &request.uri).with_mime_type(MARKDOWN);
-        Ok(ReadResourceResult::new(vec![contents])
-            .with_ttl_ms(0)
-            .with_cache_scope(CacheScope::Private)
-            .into())
+        Ok(given(contents).into())
     }
 
     async fn list_resource_templates(
@@ -454,7 +479,8 @@ fn instructions(settings: &nacre::Settings) -> String {
     text
 }
 
-fn describe(tool: &nacre::Tool, settings: &nacre::Settings) -> Tool {
+/// Describes a tool. `has_page`: the client shows the page beside its answers.
+fn describe(tool: &nacre::Tool, settings: &nacre::Settings, has_page: bool) -> Tool {
     let object = |value: Value| match value {
         Value::Object(fields) => fields,
         other => unreachable!("a schema is an object, not {other}"),
@@ -475,11 +501,14 @@ fn describe(tool: &nacre::Tool, settings: &nacre::Settings) -> Tool {
     let described = Tool::new(tool.name, about, input)
         .with_raw_output_schema(Arc::new(object(tool.lean_output_schema())))
         .with_annotations(hints);
+    let mut meta = serde_json::Map::new();
     if ALWAYS_LOADED.contains(&tool.name) {
-        described.with_meta(MetaObject(object(json!({ "anthropic/alwaysLoad": true }))))
-    } else {
-        described
+        meta.insert("anthropic/alwaysLoad".into(), true.into());
     }
+    if has_page && app::TOOLS.contains(&tool.name) {
+        meta.insert("ui".into(), json!({ "resourceUri": app::PAGE_URI }));
+    }
+    if meta.is_empty() { described } else { described.with_meta(MetaObject(meta)) }
 }
 
 fn render_name(name: &str) -> String {

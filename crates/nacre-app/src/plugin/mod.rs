@@ -56,14 +56,14 @@ pub struct PluginRequest {
     begun: Instant,
     until: Instant,
     /// The pending answer, or the reason why it could not be asked.
-    to_come: Result<(Arc<Process>, Receiver<Heard>), String>,
+    to_come: Result<(Arc<Process>, Receiver<PluginOutcome>), String>,
     answered: Cell<bool>,
 }
 
-type Heard = (Running, Result<Vec<PluginLine>, Trouble>);
+type PluginOutcome = (Running, Result<Vec<PluginLine>, Trouble>);
 
 /// A plugin's answer: its introduction and its lines.
-pub struct Answered {
+pub struct PluginAnswer {
     pub about: About,
     pub said: Vec<PluginLine>,
     pub took: Duration,
@@ -233,7 +233,7 @@ impl Plugin {
 
 impl PluginRequest {
     /// Waits for the answer up to the time limit.
-    pub fn answer(&self) -> Result<Answered, String> {
+    pub fn answer(&self) -> Result<PluginAnswer, String> {
         let (process, to_come) = self.to_come.as_ref().map_err(Clone::clone)?;
         self.answered.set(true);
         let heard = to_come.recv_timeout(self.until.saturating_duration_since(Instant::now()));
@@ -243,7 +243,7 @@ impl PluginRequest {
                 let about = running.about.clone().unwrap_or_default();
                 let mut state = lock(&self.plugin.state);
                 (state.running, state.failures) = (Some(running), 0);
-                return Ok(Answered { about, said, took });
+                return Ok(PluginAnswer { about, said, took });
             }
             Ok((running, Err(trouble))) => {
                 // Its output is kept; the pipes are closed.

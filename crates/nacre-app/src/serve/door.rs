@@ -12,6 +12,7 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
+use super::quota::MAX_REQUESTS;
 use super::reply::refuse;
 use super::state::State;
 use crate::groups::who::Principal;
@@ -58,6 +59,11 @@ fn harden(mut answer: Response) -> Response {
 pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Request, next: Next) -> Response {
     match known(&state, request.method(), request.headers()) {
         Ok(principal) => {
+            // Also while a slow body comes in: the handler reads it.
+            let Some(_place) = state.requests.take(&principal, MAX_REQUESTS) else {
+                let said = "this token has too many requests at a time";
+                return refuse(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", said, None);
+            };
             request.extensions_mut().insert(principal);
             next.run(request).await
         }

@@ -1,21 +1,28 @@
-//! Server-sent events of all processes of this home, from the telemetry file.
+//! Server-sent events of all processes of this home, from the telemetry file. In a home on a database server, writes come from the
+//! audit log of the group instead, so that they are those of all machines.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Extension, State as Extract};
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::{self, Stream as _};
-use nacre::{Role, Visibility};
+use nacre::{Caller, GroupName, Role, Visibility};
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::door::known;
-use super::reply::failed;
+use super::quota::MAX_STREAMS;
+use super::reply::{failed, refuse};
 use super::state::State;
-use crate::groups::who::Principal;
+use crate::groups::who::{Principal, Who};
+
+/// How often the writes of other machines are read.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Streams the events of a group.
 pub async fn follow(
@@ -31,12 +38,26 @@ pub async fn follow(
         return failed(&nacre::Error::RoleDenied { tool: "events".into(), role: caller.role.as_str() });
     }
     let everything = principal.group.is_none();
-    let stream = stream::unfold(state.events.subscribe(), move |(mut told, mut ended)| {
+    let Some(place) = state.streams.take(&principal, MAX_STREAMS) else {
+        let said = "this token follows too many event streams";
+        return refuse(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", said, None);
+    };
+    let place = Arc::new(place);
+    let mut writes = Writes::new(&state, &group);
+    writes.read(&state).await;
+    let start = (state.events.subscribe(), writes);
+    let stream = stream::unfold(start, move |((mut told, mut ended), mut writes)| {
+        // Held as long as the stream.
+        let _place = place.clone();
         let (group, state, headers) = (group.clone(), state.clone(), headers.clone());
         async move {
             loop {
                 let event = tokio::select! {
-                    event = told.recv() => event,
+                    event = writes.next(&state) => Ok(event),
+                    event = told.recv() => match event {
+                        Ok(event) if writes.has(&event) => continue,
+                        event => event,
+                    },
                     _ = ended.changed() => return None,
                 };
                 // A revoked token gets no more events.
@@ -51,7 +72,7 @@ pub async fn follow(
                     Err(RecvError::Lagged(count)) => Event::default().event("missed").data(count.to_string()),
                     Err(RecvError::Closed) => return None,
                 };
-                return Some((Ok::<_, Infallible>(event), (told, ended)));
+                return Some((Ok::<_, Infallible>(event), ((told, ended), writes)));
             }
         }
     });
@@ -59,6 +80,54 @@ pub async fn follow(
     let mut answer = Sse::new(stream).keep_alive(KeepAlive::default()).into_response();
     answer.headers_mut().insert("x-accel-buffering", axum::http::HeaderValue::from_static("no"));
     answer
+}
+
+/// The writes to a group on a server, of all machines.
+struct Writes {
+    /// `None`: the group is in a folder, and the telemetry file has them.
+    group: Option<GroupName>,
+    /// The last row of the audit log that was read.
+    row: Option<i64>,
+    waiting: VecDeque<Arc<Value>>,
+    ticks: tokio::time::Interval,
+}
+
+impl Writes {
+    fn new(state: &State, group: &GroupName) -> Writes {
+        let group = state.home.server().map(|_| group.clone());
+        let mut ticks = tokio::time::interval(POLL_INTERVAL);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        Writes { group, row: None, waiting: VecDeque::new(), ticks }
+    }
+
+    /// Tells whether an event of the telemetry file comes from the audit log too.
+    fn has(&self, event: &Value) -> bool {
+        let is_write = event["event"] == "memory:write";
+        is_write && self.group.as_ref().is_some_and(|group| event["group"] == group.as_str())
+    }
+
+    /// Waits for the next write. If it is not waited for to the end, nothing is lost.
+    async fn next(&mut self, state: &State) -> Arc<Value> {
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                return event;
+            }
+            self.ticks.tick().await;
+            self.read(state).await;
+        }
+    }
+
+    /// Reads the writes since the last time. A server that is down is asked again later.
+    async fn read(&mut self, state: &State) {
+        let Some(group) = self.group.clone() else { return };
+        let (row, caller) = (self.row, Caller::nacre(state.now()));
+        let read = state.pool.ask(Who { caller, group }, move |view| view.writes_after(row)).await;
+        if let Ok((row, events)) = read {
+            self.row = Some(row);
+            let events = events.iter().filter_map(|event| serde_json::to_value(event).ok());
+            self.waiting.extend(events.map(Arc::new));
+        }
+    }
 }
 
 /// Returns an event as its follower may see it: in a shared session, without names and texts.

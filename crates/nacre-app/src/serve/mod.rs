@@ -13,12 +13,14 @@ mod metrics;
 mod openapi;
 mod overview;
 mod page;
+mod quota;
 mod reply;
 mod rest;
 mod state;
 mod telemetry;
 pub mod token;
 
+use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
@@ -27,7 +29,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request, State as Extract};
+use axum::extract::{DefaultBodyLimit, Extension, Request, State as Extract};
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::Response;
@@ -50,6 +52,7 @@ use tokio_util::sync::CancellationToken;
 use crate::args::Serve;
 use crate::context::Context;
 use crate::groups::pool::Pool;
+use crate::groups::who::Principal;
 #[cfg(debug_assertions)]
 use crate::mcp::fixtures::WithFixtures;
 use crate::mcp::{Seat, Server};
@@ -86,6 +89,9 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
             logins: login::Logins::new(),
             events: telemetry::Stream::begin(&context.home),
             metrics: metrics::Metrics::default(),
+            requests: quota::Quota::default(),
+            streams: quota::Quota::default(),
+            owners: quota::SessionOwners::default(),
             settings: overview::settings(context)?,
             stop: CancellationToken::new(),
             #[cfg(debug_assertions)]
@@ -163,23 +169,43 @@ fn mcp(state: &Arc<State>) -> Router<Arc<State>> {
     }
     Router::new()
         .route_service("/mcp", streamable(state, &sessions, server))
-        .route_layer(axum::middleware::from_fn_with_state(sessions, room))
+        .route_layer(axum::middleware::from_fn_with_state((state.clone(), sessions), room))
 }
 
-/// Refuses a new session if there are too many. Clients of 2026-07-28 have none.
+/// The header that names an MCP session.
+const MCP_SESSION: &str = "mcp-session-id";
+
+/// Refuses a new session if there are too many, and the session of another token. Clients of 2026-07-28 have none.
 async fn room(
-    Extract(sessions): Extract<Arc<LocalSessionManager>>,
+    Extract((state, sessions)): Extract<(Arc<State>, Arc<LocalSessionManager>)>,
+    Extension(principal): Extension<Principal>,
     request: Request,
     next: Next,
 ) -> Response {
     let headers = request.headers();
-    let begins = !headers.contains_key("mcp-session-id")
-        && headers.get("mcp-protocol-version").is_none_or(|version| version != "2026-07-28");
-    if begins && sessions.sessions.read().await.len() >= MAX_SESSIONS {
-        let said = "there are too many sessions; a session ends after a few idle minutes";
-        return reply::refuse(StatusCode::SERVICE_UNAVAILABLE, "too_many_sessions", said, None);
+    let named = headers.get(MCP_SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
+    if let Some(session) = &named
+        && !state.owners.is_of(session, &principal)
+    {
+        let said = "there is no such session";
+        return reply::refuse(StatusCode::NOT_FOUND, "no_session", said, None);
     }
-    next.run(request).await
+    let begins =
+        named.is_none() && headers.get("mcp-protocol-version").is_none_or(|version| version != "2026-07-28");
+    if begins {
+        let open: HashSet<String> = sessions.sessions.read().await.keys().map(ToString::to_string).collect();
+        if open.len() >= MAX_SESSIONS || state.owners.is_full(&principal, |session| open.contains(session)) {
+            let said = "there are too many sessions; a session ends after a few idle minutes";
+            return reply::refuse(StatusCode::SERVICE_UNAVAILABLE, "too_many_sessions", said, None);
+        }
+    }
+    let answer = next.run(request).await;
+    if let Some(session) = answer.headers().get(MCP_SESSION).and_then(|id| id.to_str().ok())
+        && begins
+    {
+        state.owners.add(session, &principal);
+    }
+    answer
 }
 
 /// Accepts every host and origin: access control has checked them for every path.

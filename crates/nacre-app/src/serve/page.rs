@@ -43,6 +43,7 @@ pub const FILES: &[(&str, &[u8])] = files![
     "entry-form.js",
     "entry-card.js",
     "conflicts.js",
+    "lessons.js",
     "sentences.js",
     "diff.js",
     "markdown.js",

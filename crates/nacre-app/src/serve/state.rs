@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::hosts::Hosts;
 use super::login::Logins;
 use super::metrics::Metrics;
+use super::quota::{Quota, SessionOwners};
 use super::telemetry::Stream;
 use super::token::Tokens;
 use crate::groups::pool::Pool;
@@ -21,6 +22,11 @@ pub struct State {
     pub logins: Logins,
     pub events: Stream,
     pub metrics: Metrics,
+    /// The requests and event streams of each token.
+    pub requests: Quota,
+    pub streams: Quota,
+    /// The token that opened each MCP session.
+    pub owners: SessionOwners,
     /// The settings in force, as the dashboard shows them.
     pub settings: Vec<Setting>,
     pub hosts: Hosts,

@@ -1,5 +1,5 @@
 // Approvals: each write that waits for the user as a diff against the current file, with keys to approve, edit or deny it.
-// Conflicts between memories come first, if the server reports them.
+// Conflicts between memories come first, if the server reports them; lessons that wait come last.
 
 import { go, note } from "../address.js";
 import { call } from "../api.js";
@@ -8,6 +8,7 @@ import { countChanges, diffLines } from "../diff.js";
 import { button, h, icon, link, show } from "../dom.js";
 import { attempt, empty, postpone, toast } from "../feedback.js";
 import { age, plural } from "../format.js";
+import { lessonId, lessonRow, showLesson, waitingLessons } from "../lessons.js";
 import { List } from "../list.js";
 
 const NARROW = matchMedia("(max-width: 860px)");
@@ -21,14 +22,16 @@ export async function open(room, { rest: [number] }) {
   const denied = new Set();
   let proposals = [];
   let conflicts = [];
+  let lessons = [];
   let actions = {};
   let picked = null;
   // The decision that is being edited: a list that is loaded again must not take the text away.
   let editing = null;
 
   async function load() {
-    const [waiting, open] = await Promise.all([call("proposal_list"), openConflicts()]);
+    const [waiting, open, learned] = await Promise.all([call("proposal_list"), openConflicts(), waitingLessons()]);
     if (editing) return;
+    lessons = learned.filter((one) => !denied.has(lessonId(one)));
     proposals = waiting.proposals.filter((one) => !denied.has(one.number));
     conflicts = open;
     draw();
@@ -36,7 +39,7 @@ export async function open(room, { rest: [number] }) {
   }
 
   function draw() {
-    const waiting = proposals.length + conflicts.length;
+    const waiting = proposals.length + conflicts.length + lessons.length;
     if (!waiting) {
       actions = {};
       show(room, h("h1", {}, "Approvals"), empty("Nothing waits for you",
@@ -50,7 +53,9 @@ export async function open(room, { rest: [number] }) {
       [...files].map(([target, some]) => [
         h("div", { class: "filehead" }, h("h2", {}, targetName(some[0])), some.length > 1 && some[0].kind === "file" && button(`Approve all ${some.length}`, () => approveAll(some))),
         some.map(row),
-      ]));
+      ]),
+      lessons.length > 0 && h("h2", {}, `Lessons (${lessons.length})`),
+      lessons.map((one) => lessonRow(one, (item) => list.choose(item))));
     show(room, h("h1", {}, "Approvals ", h("small", {}, plural(waiting, "decision waits", "decisions wait"))), bulk,
       h("div", { class: "split pair" }, rows, detail));
     const wanted = list.items.find((item) => item.dataset.id === number) ?? (NARROW.matches ? null : list.items[0]);
@@ -88,6 +93,11 @@ export async function open(room, { rest: [number] }) {
     const conflict = conflicts.find((one) => conflictId(one) === id);
     if (conflict) {
       actions = showConflict(detail, conflict, { settled: next, back });
+      return;
+    }
+    const lesson = lessons.find((one) => lessonId(one) === id);
+    if (lesson) {
+      actions = showLesson(detail, lesson, { decided: next, remove: () => removeLesson(lesson), back });
       return;
     }
     const one = await call("proposal_show", { number: Number(id) });
@@ -174,6 +184,16 @@ export async function open(room, { rest: [number] }) {
     next();
   }
 
+  function removeLesson(lesson) {
+    const id = lessonId(lesson);
+    denied.add(id);
+    postpone("The lesson was removed", async (options) => {
+      await call("lesson_decide", { number: lesson.number, decision: "remove" }, options);
+      dispatchEvent(new Event("approvals"));
+    }, () => { denied.delete(id); load(); });
+    next();
+  }
+
   /** Loads what still waits, and shows the one after the decided one. */
   async function next() {
     editing = null;
@@ -192,7 +212,7 @@ export async function open(room, { rest: [number] }) {
   }
 
   await load();
-  const heard = ({ detail: { data } }) => { if (data.type === "proposal") attempt(load); };
+  const heard = ({ detail: { data } }) => { if (["proposal", "lesson"].includes(data.type)) attempt(load); };
   addEventListener("happened", heard);
   const keys = { ...list.keys, x: () => list.current?.querySelector("input[type=checkbox]")?.click(), Escape: () => go("home") };
   for (const key of ["a", "n", "e", "b", "1", "2"]) keys[key] = () => actions[key]?.();

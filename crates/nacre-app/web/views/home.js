@@ -7,6 +7,7 @@ import { button, fileAddress, h, icon, link, show } from "../dom.js";
 import { newMemory } from "../entry-form.js";
 import { inline } from "../feedback.js";
 import { age, DAY, plural, shortDate } from "../format.js";
+import { waitingLessons } from "../lessons.js";
 import { kindOf, KINDS, sentence } from "../sentences.js";
 
 const MAX_CHANGES = 6;
@@ -15,9 +16,9 @@ const MAX_MEMORIES = 5;
 export async function open(room) {
   let timer = null;
   async function load() {
-    const [boot, about, waiting, health, audit, newest, conflicts] = await Promise.all([
+    const [boot, about, waiting, health, audit, newest, conflicts, lessons] = await Promise.all([
       call("memory_boot"), overview(), call("proposal_list"), call("health"),
-      call("audit_list", { limit: 300 }), call("memory_search", { limit: 20 }), openConflicts(),
+      call("audit_list", { limit: 300 }), call("memory_search", { limit: 20 }), openConflicts(), waitingLessons(),
     ]);
     const isNew = !health.status.entries.current && !health.status.graph.facts;
     show(room,
@@ -25,7 +26,7 @@ export async function open(room) {
       isNew && welcome(about.clients),
       h("div", { class: "board" },
         h("div", { class: "column" }, sees(boot), tokens(about.activity)),
-        h("div", { class: "column" }, waits(waiting.proposals, conflicts, health.problems), changed(audit.rows, newest.hits), agents(about.clients))));
+        h("div", { class: "column" }, waits(waiting.proposals, conflicts, lessons, health), changed(audit.rows, newest.hits), agents(about.clients))));
   }
   const heard = ({ detail: { name } }) => {
     if (name !== "memory:write") return;
@@ -79,14 +80,23 @@ function tokens(activity) {
     h("ul", { class: "legend row" }, h("li", {}, h("span", { class: "dot series-0" }), "startup contexts and files"), h("li", {}, h("span", { class: "dot series-1" }), "before messages")));
 }
 
-function waits(proposals, conflicts, problems) {
+function waits(proposals, conflicts, lessons, { unused, problems }) {
   const waiting = [
     proposals.length && link("approvals", {}, icon("approvals"), plural(proposals.length, "change waits for your approval", "changes wait for your approval")),
     conflicts.length && link("approvals", {}, icon("approvals"), plural(conflicts.length, "pair of memories contradicts itself", "pairs of memories contradict each other")),
+    lessons.length && link("approvals", {}, icon("approvals"), plural(lessons.length, "lesson waits for you to confirm it", "lessons wait for you to confirm them")),
+    unused.count && stale(unused),
     ...problems.map((problem) => link("health", { class: "warn" }, icon("health"), problem)),
   ].filter(Boolean);
   return panel("waits", "Waiting for you", null,
     waiting.length ? h("ul", { class: "plain" }, waiting.map((one) => h("li", {}, one))) : h("p", { class: "fine" }, "Nothing. Everything is in order."));
+}
+
+/** Memories that may be out of date, behind a click. */
+function stale({ count, oldest }) {
+  return h("details", { class: "stale" }, h("summary", {}, `${plural(count, "memory", "memories")} unused for half a year: still true?`),
+    h("ul", { class: "plain new" }, oldest.map((one) => h("li", {}, link(`entry/${one.number}`, { class: "clip" }, one.content), age(one.at)))),
+    count > oldest.length && h("p", { class: "meta" }, `The oldest ${oldest.length} are listed.`));
 }
 
 function changed(rows, newest) {

@@ -7,7 +7,7 @@ import { deleteEntries, entryCard, isGoing } from "../entry-card.js";
 import { newMemory, splitTags, TYPES } from "../entry-form.js";
 import { attempt, empty, problem, toast } from "../feedback.js";
 import { age, DAY, plural } from "../format.js";
-import { body, cut, headings, hitAddress, hitTitle, hitWords, reasons } from "../hits.js";
+import { body, cut, headings, hitAddress, hitSource, hitTitle, hitWords, ORIGINS, reasons } from "../hits.js";
 import { List } from "../list.js";
 import { markdown } from "../markdown.js";
 
@@ -35,6 +35,8 @@ export async function open(room, { query }) {
     tag: query.get("tag") ?? "",
     days: query.get("days") ?? "",
     project: query.get("project") ?? "",
+    source: query.get("source") ?? "",
+    origin: query.get("origin") ?? "",
     in: (query.get("in") ?? "").split(",").filter(Boolean),
     past: query.get("past") ?? "",
   };
@@ -73,7 +75,12 @@ export async function open(room, { query }) {
       options.map(([value, title]) => h("option", { value, selected: value === asked[name] }, title)));
     return node;
   };
-  const project = select("project", "Project", []);
+  // Filters whose choices are what the hits have.
+  const offered = [
+    { name: "project", node: select("project", "Project", []), any: "Any project", of: (hit) => hit.project },
+    { name: "source", node: select("source", "Source", []), any: "Any source", of: hitSource },
+    { name: "origin", node: select("origin", "Origin", []), any: "Written by anyone", of: (hit) => hit.origin, title: (origin) => ORIGINS[origin] ?? origin },
+  ];
   const past = h("input", { type: "checkbox", checked: Boolean(asked.past), onchange: () => { asked.past = past.checked ? "1" : ""; change(); } });
 
   show(room,
@@ -84,7 +91,7 @@ export async function open(room, { query }) {
     h("div", { class: "filters", role: "group", "aria-label": "Filters" },
       chips.map(({ chip }) => chip),
       select("type", "Type", [["", "Any type"], ...TYPES.map((type) => [type, type])]),
-      select("days", "Age", AGES), project,
+      select("days", "Age", AGES), offered.map(({ node }) => node),
       h("label", { class: "check" }, past, "replaced ones too"),
       asked.tag && h("span", { class: "tag" }, `tag: ${asked.tag} `, link("memory", { "aria-label": "Remove the tag filter" }, "×"))),
     h("div", { class: "panes" }, h("div", { class: "results" }, h("div", { class: "saidrow" }, status, bulk), hits), preview));
@@ -119,8 +126,8 @@ export async function open(room, { query }) {
 
   function draw() {
     const since = asked.days ? Date.now() - Number(asked.days) * DAY : 0;
-    offerProjects();
-    const all = found.hits.filter((hit) => !isGoing(hit.id) && (!since || Date.parse(hit.at) >= since) && (!asked.project || hit.project === asked.project));
+    offered.forEach(offer);
+    const all = found.hits.filter((hit) => !isGoing(hit.id) && (!since || Date.parse(hit.at) >= since) && offered.every(({ name, of }) => !asked[name] || of(hit) === asked[name]));
     for (const { scope, kinds, chip, count } of chips) {
       const on = scopes().includes(scope) && (scope === "entries" || !(asked.type || asked.tag));
       chip.setAttribute("aria-pressed", String(on));
@@ -144,12 +151,13 @@ export async function open(room, { query }) {
     if (wide()) list.choose(list.items.find((item) => item.hit.id === current) ?? list.items[0], { focus: false });
   }
 
-  /** The projects of the hits, with their counts. Without projects there is nothing to choose. */
-  function offerProjects() {
-    const counts = new Map(asked.project ? [[asked.project, 0]] : []);
-    for (const hit of found.hits) if (hit.project) counts.set(hit.project, (counts.get(hit.project) ?? 0) + 1);
-    project.hidden = !counts.size;
-    show(project, h("option", { value: "" }, "Any project"), [...counts].map(([name, count]) => h("option", { value: name, selected: name === asked.project }, `${name} (${count})`)));
+  /** Offers what the hits have, with counts, the most frequent first. With nothing to choose between, the filter is hidden. */
+  function offer({ name, node, any, of, title = String }) {
+    const counts = new Map(asked[name] ? [[asked[name], 0]] : []);
+    for (const value of found.hits.map(of)) if (value) counts.set(value, (counts.get(value) ?? 0) + 1);
+    node.hidden = !counts.size;
+    show(node, h("option", { value: "" }, any),
+      [...counts].sort(([, one], [, other]) => other - one).map(([value, count]) => h("option", { value, selected: value === asked[name] }, `${title(value)} (${count})`)));
   }
 
   function summary(all, strong) {
@@ -159,7 +167,7 @@ export async function open(room, { query }) {
   }
 
   function nothing() {
-    if (asked.q || asked.type || asked.tag || asked.days || asked.project) return empty("Nothing found", found.note ? `${found.note}.` : "Try other words, or search in more places.");
+    if (asked.q || asked.type || asked.tag || asked.days || offered.some(({ name }) => asked[name])) return empty("Nothing found", found.note ? `${found.note}.` : "Try other words, or search in more places.");
     return empty("No memories yet", "Store what an agent should know in every session: a preference, a decision, a name.", button("New memory", newMemory, { kind: "primary" }));
   }
 
@@ -181,7 +189,7 @@ export async function open(room, { query }) {
         h("a", { class: "cover", href: `#/${hitAddress(hit) ?? "memory"}`, onclick: (event) => { if (wide()) { event.preventDefault(); list.choose(item); } } }, text),
         h("div", { class: "meta" }, where && h("span", { class: "where" }, where), hit.author && h("span", {}, hit.author),
           (hit.tags ?? []).slice(0, 4).map((tag) => link(`memory?tag=${encodeURIComponent(tag)}`, { class: "tag" }, tag)),
-          hit.project && h("span", {}, hit.project),
+          hit.project && h("span", {}, hit.project), originMark(hit.origin),
           hit.newer && h("span", { class: "warn" }, "a newer statement says otherwise: ", /^id:/.test(hit.newer.id) ? link(`entry/${hit.newer.id.slice(3)}`, {}, `#${hit.newer.id.slice(3)}`) : hit.newer.id),
           hit.past && h("span", { class: "warn" }, hit.past === "superseded" ? "replaced" : hit.past))),
       h("div", { class: "end" }, age(hit.at), asked.q && relevance(hit)));
@@ -237,7 +245,7 @@ export async function open(room, { query }) {
         hit.path && h("p", { class: "meta" }, h("code", {}, `${hit.collection ? `${hit.collection}: ` : ""}${hit.path}:${hit.lines[0]}`)),
         hit.kind === "document" ? markdown(body(hit)) : h("p", { class: "content" }, marked(hit.text, hitWords(hit))),
         (hit.cites ?? []).length > 0 && h("p", { class: "meta" }, "From ", hit.cites.slice(0, 3).map((cite) => link(fileAddress(cite.path, cite.line), {}, `${cite.path}:${cite.line} `))),
-        h("p", { class: "meta" }, age(hit.at)),
+        h("p", { class: "meta" }, hit.at && age(hit.at), hit.origin && h("span", {}, `written by ${ORIGINS[hit.origin] ?? hit.origin}`)),
         address && h("div", { class: "buttons" }, link(address, { class: "button" }, hit.session ? "Open the conversation" : hit.path ? "Open the file" : "Open the graph")));
     }
     show(preview, card, asked.q && why(hit));
@@ -272,6 +280,12 @@ export async function open(room, { query }) {
     keys,
     leave: () => { removeEventListener("happened", heard); running?.abort(); clearTimeout(box.soon); clearTimeout(preview.soon); },
   };
+}
+
+/** The origin of a hit, where it is not the user's own word. A document's hit has its path. */
+function originMark(origin) {
+  if (!origin || origin === "person" || origin === "document") return null;
+  return h("span", { class: origin === "untrusted" ? "warn" : "" }, ORIGINS[origin] ?? origin);
 }
 
 const WIDE = matchMedia("(min-width: 1100px)");

@@ -73,17 +73,20 @@ async function conversation(room, id, at) {
   let next = 1;
   let here = null;
   let lastDay = null;
+  // The last message of the user, which the next answer answers.
+  let question = null;
 
   const page = (from, limit = PAGE) => call("session_show", { id, from, limit });
   let session;
   let opening;
+  let injected = [];
   try {
     ({ session, messages: opening } = await page(1, 8));
   } catch (error) {
     if (error.status !== 404) throw error;
     show(room, h("nav", { class: "crumbs", "aria-label": "Path" }, link("sessions", {}, "Sessions")), h("h1", {}, "Conversation"),
       h("div", { class: "split" }, h("div", {}, empty("This conversation was not archived", "The memories that it made are still there.")), made));
-    await review(made, id);
+    review(made, id, await sessionReview(id));
     return {};
   }
   const title = bestSentence((opening.find((one) => one.author === "user") ?? opening[0])?.text ?? "Conversation", []);
@@ -98,10 +101,12 @@ async function conversation(room, id, at) {
     const day = dayName(one.at);
     const newDay = day !== lastDay;
     lastDay = day;
+    const asked = question;
+    if (one.author === "user") question = one;
     return [newDay && h("li", { class: "day" }, day),
       h("li", { class: `message ${one.author ?? ""} ${one.number === here ? "here" : ""}`, id: `m${one.number}` },
         h("div", { class: "meta" }, h("strong", {}, one.author ?? ""), h("time", { datetime: one.at }, clock(one.at)), h("span", { class: "place" }, `#${one.number}`)),
-        h("p", {}, one.text))];
+        h("p", {}, one.text), one.author !== "user" && asked && shownBefore(one, asked, injected))];
   };
   async function loadLater() {
     const { messages, next: following } = await page(next);
@@ -113,15 +118,17 @@ async function conversation(room, id, at) {
     const from = Math.max(1, first - PAGE);
     const { messages } = await page(from, first - from);
     const before = document.documentElement.scrollHeight;
-    const known = lastDay;
-    lastDay = null;
+    const known = [lastDay, question];
+    lastDay = question = null;
     said.prepend(...put(h("ol"), messages.map(message)).childNodes);
-    lastDay = known;
+    [lastDay, question] = known;
     scrollBy(0, document.documentElement.scrollHeight - before);
     first = from;
     earlier.hidden = first === 1;
   }
 
+  const [reviewed, summary] = await Promise.all([sessionReview(session.id), session.format === "transcript" ? compactionSummary(session.id) : null]);
+  injected = reviewed?.injected ?? [];
   await loadLater();
   earlier.hidden = first === 1;
   const find = h("input", { type: "search", placeholder: "Find in this conversation", "aria-label": "Find in this conversation", autocomplete: "off",
@@ -139,11 +146,12 @@ async function conversation(room, id, at) {
     h("h1", {}, title),
     h("p", { class: "meta" }, session.project && h("strong", {}, session.project), h("span", {}, PROGRAMS[session.format] ?? session.format), h("span", {}, plural(session.messages, "message")),
       session.started_at && h("span", {}, `${date(session.started_at)}${session.ended_at && date(session.ended_at) !== date(session.started_at) ? ` to ${date(session.ended_at)}` : ""}`)),
+    summary && h("details", { class: "panel summary" }, h("summary", {}, "Summary of the compacted messages"), h("p", { class: "content" }, summary)),
     h("div", { class: "split talk" },
       h("div", {}, h("div", { class: "buttons" }, earlier), said, h("div", { class: "buttons" }, later)),
       h("div", { class: "side" }, h("div", { class: "searchbar small" }, icon("memory"), find), results, made)));
   said.querySelector(".here")?.scrollIntoView({ block: "center" });
-  review(made, session.id);
+  review(made, session.id, reviewed);
   const seen = new IntersectionObserver(([entry]) => { if (entry.isIntersecting && next && !later.disabled) attempt(loadLater); }, { rootMargin: "600px" });
   seen.observe(later);
   return { keys: { Escape: () => go("sessions") }, leave: () => seen.disconnect() };
@@ -171,18 +179,60 @@ async function findMoment(page, session, moment) {
   return low;
 }
 
+/** What a conversation stored and was shown; null if it can't be told. */
+async function sessionReview(id) {
+  try { return await call("session_review", { session: id }); } catch { return null; }
+}
+
+/** The summary that replaced the older messages for the agent; null if the transcript was not compacted. */
+async function compactionSummary(id) {
+  try {
+    const { messages } = await call("session_context", { id });
+    return messages.find((line) => line.role === "summary")?.content ?? null;
+  } catch { return null; }
+}
+
+/** The records that were added before a question, and whether the answer mentions them. */
+function shownBefore(answer, question, injected) {
+  const [from, to] = [Date.parse(question.at), Date.parse(answer.at)];
+  const lines = injected.filter(({ at }) => Date.parse(at) >= from - CLOCK_MS && Date.parse(at) <= to);
+  if (!lines.length) return null;
+  return h("details", { class: "shown" }, h("summary", {}, `${plural(lines.length, "record")} shown before this answer`),
+    h("ul", { class: "steps" }, lines.map((line) => h("li", {},
+      line.number ? link(`entry/${line.number}`, {}, line.text) : line.text ?? h("code", {}, line.source),
+      line.text && h("small", {}, isMentioned(line.text, answer.text, question.text) ? " mentioned in the answer" : " not mentioned")))));
+}
+
+/** How much earlier than its message the hook of a message may note what it added. */
+const CLOCK_MS = 2_000;
+
+/** Tells whether an answer has words of a memory that the question does not have. */
+function isMentioned(memory, answer, question) {
+  const words = (text) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? []);
+  const [said, asked] = [words(answer), words(question)];
+  const own = [...words(memory)].filter((word) => !asked.has(word));
+  return own.filter((word) => said.has(word)).length * 3 >= own.length && own.some((word) => said.has(word));
+}
+
 /** The memories that a conversation made, with the way back. */
-async function review(node, id) {
-  let made;
-  try { made = await call("session_review", { session: id }); } catch { return; }
+function review(node, id, made) {
+  if (!made) return;
   const all = [...made.stored, ...made.corrected];
   const current = all.filter((one) => !one.past);
   const undo = async () => {
     if (!(await ask("Undo everything that this conversation stored?", "Its memories are archived, and texts that it changed go back. Nothing is deleted.", "Undo"))) return;
-    if (await attempt(() => call("session_undo", { session: id }))) { toast("Undone"); review(node, id); }
+    if (await attempt(() => call("session_undo", { session: id }))) { toast("Undone"); review(node, id, await sessionReview(id)); }
+  };
+  const quarantine = async () => {
+    if (!(await ask("Quarantine this conversation?", "Nothing that it wrote is recalled any more: memories, facts, lessons and messages. It can be undone.", "Quarantine"))) return;
+    const set = (undo) => call("memory_quarantine", { session: id, undo });
+    if (await attempt(() => set(false))) {
+      toast("Out of recall", { action: ["Undo", () => attempt(async () => { await set(true); toast("Back in recall"); })] });
+      review(node, id, await sessionReview(id));
+    }
   };
   show(node, h("h2", {}, "Memories from it"),
     all.length ? h("ul", { class: "steps" }, all.map((one) => h("li", { class: one.past ? "past" : "" }, link(`entry/${one.number}`, {}, one.content), one.past && h("small", {}, ` ${one.past}`))))
       : h("p", { class: "meta" }, "It stored no memory."),
-    current.length > 0 && h("div", { class: "buttons" }, button("Undo all of it", undo)));
+    h("div", { class: "buttons" }, current.length > 0 && button("Undo all of it", undo), button("Quarantine", quarantine)));
 }

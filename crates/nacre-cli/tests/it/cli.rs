@@ -170,9 +170,9 @@ fn looking_after_it() {
     let mut done = home.json(["maintain"]);
     let jobs = done.as_object_mut().unwrap().remove("jobs").unwrap();
     let names: Vec<_> = jobs.as_array().unwrap().iter().map(|job| job["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["decay", "reindex", "purge", "prune", "sessions", "logs"]);
-    let none =
-        json!({ "purged": 0, "archived": 0, "decayed_days": 0, "reindexed": 0, "sessions": 0, "retired": 0 });
+    assert_eq!(names, ["decay", "reindex", "purge", "prune", "sessions", "logs", "conflicts"]);
+    let none = json!({ "purged": 0, "archived": 0, "decayed_days": 0, "reindexed": 0, "sessions": 0, "retired": 0,
+        "contradicting": 0 });
     assert_eq!(done, none);
     assert_eq!(home.json(["maintain"]), json!({ "jobs": [] }), "what was done is not due");
 
@@ -224,7 +224,7 @@ fn an_export_comes_back_as_the_same_bytes() {
     let folder = one.beside("export");
     let exported = one.json(["export", &folder]);
     let files = ["nacre.json", "memory.md", "audit.jsonl", "sessions.jsonl", "items.json", "tasks.json"];
-    assert_eq!(exported, json!({ "folder": folder, "files": files, "entries": 3 }));
+    assert_eq!(exported, json!({ "folder": folder, "files": files, "entries": 3, "credentials": 0 }));
     let imported = two.json(["import", "nacre", &folder]);
     assert_eq!(
         imported,

@@ -97,6 +97,15 @@ fn a_damaged_database_is_set_aside() {
 }
 
 #[test]
+fn a_search_after_damage_said_only_that_nothing_is_remembered() {
+    let home = home_with(3);
+    fs::write(home.database("main"), b"These are not the bytes you are looking for.").unwrap();
+    home.error(["search", "x"]);
+    let found = home.run(["search", "x"]);
+    assert!(found.stdout.contains("a damaged database was set aside; `nacre doctor`"), "{found:?}");
+}
+
+#[test]
 fn what_can_be_read_of_a_damaged_database_is_saved() {
     let home = home_with(300);
     let path = home.database("main");

@@ -107,6 +107,11 @@ const PLACEHOLDERS: &[(&str, &str)] = &[
 const PARSED: &[(&str, &str)] = &[
     ("nacre ui", "it opens a browser and serves until it is stopped"),
     ("nacre serve", "it serves until it is stopped, on a port that may be taken; `serve.rs` runs it"),
+    ("nacre admin", "it needs a database server; `team.rs` runs it"),
+    ("nacre move", "it needs a database server; `team.rs` runs it"),
+    ("nacre sync join", "it asks for the phrase of another machine; `sync.rs` runs it"),
+    ("nacre sync status --deleted", "it needs a deletion on a synced machine; `sync.rs` runs it"),
+    ("nacre show 12 --as-of", "it needs a memory that is a day old; `sync.rs` runs it"),
     ("nacre mcp", "it waits for a client; `hostile.rs` and `scripts/clients` run it"),
     (
         "nacre model install",
@@ -120,6 +125,11 @@ const OTHERS: &[(&str, &str)] = &[
     ("cargo ", "the build that tests run in uses the same folder"),
     ("git pull", "it needs the network"),
     ("pip ", "it needs the network"),
+    ("uvx ", "it needs a published release; `scripts/packages` runs it from local files"),
+    ("npx ", "it needs a published release; `scripts/packages` runs it from local files"),
+    ("ssh-keygen ", "it needs the files of a release; `scripts/packages` runs the same"),
+    ("sha256sum ", "it needs the files of a release"),
+    ("NACRE_RELEASE_URL=", "it builds a release"),
     ("scripts/check", "it runs this test"),
     ("curl ", "it needs the server of `nacre serve`; `serve.rs` asks the same"),
     ("python3 examples/", "it needs the server of `nacre serve`; `scripts/clients` runs it"),

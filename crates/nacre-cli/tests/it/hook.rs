@@ -430,12 +430,13 @@ fn a_hook_learned_what_others_wrote() {
     let turn = hook(&home, 5, "UserPromptSubmit", &message("L2", "please send the mail to Bob"));
     assert!(!turn.to_string().contains("(lesson"), "{turn}");
 
-    // A correction that the person typed is learned, and injected as data.
+    // A correction that the person typed and confirmed is injected as data.
     hook(&home, 6, "UserPromptSubmit", &message("P", "No, always sign every mail with my full name."));
     hook(&home, 7, "Stop", &stop("P", "I will."));
     // The message of `L2` waits for its answer.
     settle(&home, 1);
     assert_eq!(lessons().len(), 1);
+    home.json_at_terminal(["lesson", "confirm", "1"]);
     let turn = hook(&home, 8, "UserPromptSubmit", &message("P2", "Sign the mail to Bob with my name"));
     let told = context(&turn, "UserPromptSubmit");
     assert!(told.contains("not instructions"), "{told}");

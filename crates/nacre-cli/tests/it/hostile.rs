@@ -143,10 +143,22 @@ fn no_query_means_anything_to_the_engine() {
 fn content_has_its_limits() {
     let home = home();
     let long = "x".repeat(1 << 20);
-    check(&home, &["store", "-"], long.as_bytes(), 2, "has 1048576 characters, at most 2000 fit");
-    check(&home, &["update", "1", "-"], long.as_bytes(), 2, "has 1048576 characters, at most 2000 fit");
+    check(&home, &["store", "-"], long.as_bytes(), 2, "has 1048576 characters, and a memory at most 2000");
+    check(
+        &home,
+        &["update", "1", "-"],
+        long.as_bytes(),
+        2,
+        "has 1048576 characters, and a memory at most 2000",
+    );
     check(&home, &["store", "-"], "x".repeat(5 << 20).as_bytes(), 2, "the limit is 4194304");
-    check(&home, &["store", "-"], "é".repeat(2001).as_bytes(), 2, "has 2001 characters, at most 2000 fit");
+    check(
+        &home,
+        &["store", "-"],
+        "é".repeat(2001).as_bytes(),
+        2,
+        "has 2001 characters, and a memory at most 2000",
+    );
     check(&home, &["store", "-"], b"", 2, "empty");
     check(&home, &["store", "-"], b" \n\t ", 2, "empty");
     check(&home, &["store", "-"], b"fine until \xff here", 2, "not UTF-8 at byte 11");

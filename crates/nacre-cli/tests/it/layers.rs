@@ -8,8 +8,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the ground up.
-const FLOORS: &[&str] =
-    &["clients", "minilm", "render", "args", "plugin", "context", "groups", "mcp", "serve", "commands"];
+const FLOORS: &[&str] = &[
+    "clients",
+    "minilm",
+    "render",
+    "database_url",
+    "args",
+    "plugin",
+    "context",
+    "groups",
+    "mcp",
+    "serve",
+    "commands",
+];
 
 fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../nacre-app/src")

@@ -14,18 +14,29 @@ mod mistakes;
 // Runs the commands of README and docs; generates the REST reference.
 mod docs;
 mod reference;
+// A team's memory on a database server.
+#[cfg(unix)]
+mod team;
+#[cfg(unix)]
+mod team_faults;
 // Documents: indexed, followed, shown.
 mod documents;
 // The workspace: made, given to sessions by commands, hooks and resources.
 mod workspace;
+// The page that clients show beside answers.
+mod app;
 // Memories of other programs, and exports: brought in.
 mod import;
 // Writes that wait for a person: shown, decided, put to the person by a client; processes killed meanwhile.
 mod proposals;
 // The actor, a person or an agent: what each may do.
 mod actor;
+// Deletion, quarantine, credentials that a person wants back.
+mod trust;
 // Daily logs by many processes, some of them killed.
 mod logs;
+// One memory on several machines.
+mod sync;
 // Statements that contradict each other: listed, settled, undone.
 mod conflicts;
 // The size of tools, instructions and answers.

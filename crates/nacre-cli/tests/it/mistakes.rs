@@ -254,7 +254,7 @@ fn usage_lines_showed_home_as_required() {
     let home = with_memories();
     for (args, usage) in [
         (&["show"][..], "Usage: nacre show [OPTIONS] <ID>"),
-        (&["approve"], "Usage: nacre approve [OPTIONS] <ID>..."),
+        (&["revert"], "Usage: nacre revert [OPTIONS] <ID>"),
         (&["fact", "set", "heron"], "Usage: nacre fact set [OPTIONS] <ENTITY> <KEY> <VALUE>"),
         (&["graph", "fact", "set"], "Usage: nacre graph fact set [OPTIONS] <ENTITY> <KEY> <VALUE>"),
         (&["--home", "x", "--group", "y", "show"], "Usage: nacre show [OPTIONS] <ID>"),
@@ -646,7 +646,7 @@ fn export_reindex_and_maintain_showed_no_total() {
     for (args, what) in [
         (&["export", &home.beside("copy")][..], " records  "),
         (&["reindex"], " / 1,200 indexed documents  "),
-        (&["maintain", "--all"], " / 6 jobs  "),
+        (&["maintain", "--all"], " / 7 jobs  "),
     ] {
         let shown = shown_at_terminal(home.command(args).env("TERM", "xterm"));
         assert!(shown.contains(what) && shown.contains('%'), "{args:?}: {shown:?}");
@@ -1022,4 +1022,104 @@ fn scope_all_was_refused() {
     let found = home.run(["search", "port", "--scope", "all"]);
     says(&found, 0, &["[id:1]", "[msg]"]);
     says(&home.run(["search", "port", "--scope", "everything"]), 2, &["sources, all"]);
+}
+
+#[test]
+fn a_misspelt_group_was_created_without_a_word() {
+    let home = Sealed::new();
+    home.json(["store", "The port of egret is 8080"]);
+    let stored = home.run(["--group", "wrok", "store", "The port of heron is 7070"]);
+    says(&stored, 0, &["Stored as [id:1]"]);
+    assert!(stored.stderr.contains("created the group `wrok`"), "{}", stored.stderr);
+    let again = home.run(["--group", "wrok", "store", "The port of stork is 9090"]);
+    assert!(!again.stderr.contains("created"), "{}", again.stderr);
+}
+
+#[test]
+fn a_home_that_is_not_there_was_called_empty() {
+    let home = Sealed::new();
+    let nowhere = home.beside("typo");
+    let found = home.run(["--home", &nowhere, "search", "note"]);
+    assert!(
+        found.stderr.contains("there is no memory at ") && found.stderr.contains("typo"),
+        "{}",
+        found.stderr
+    );
+}
+
+#[test]
+fn a_list_ended_after_twenty_without_a_word() {
+    let home = Sealed::new();
+    (0..21).for_each(|number| {
+        drop(home.json(["store", &format!("The code of shed {number} is {number}{number}7")]))
+    });
+    assert!(home.run(["ls"]).stderr.contains("`nacre ls -n 100` shows more"));
+    assert!(!home.run(["ls", "-n", "21"]).stderr.contains("shows more"));
+    says(&home.run(["ls", "-n", "abc"]), 2, &["a whole number is expected"]);
+}
+
+#[test]
+fn several_files_could_not_be_imported_at_once() {
+    let home = Sealed::new();
+    let [one, two] = ["one.md", "two.md"].map(|name| home.beside(name));
+    fs::write(&one, "# Shed\n\nThe code of the shed is 4711.\n").unwrap();
+    fs::write(&two, "# Boat\n\nThe boat lies at berth 12.\n").unwrap();
+    says(&home.run(["import", &one, &home.beside("three.md")]), 3, &["three.md"]);
+    says(&home.run(["import", &one, &two]), 0, &[]);
+    says(&home.run(["search", "code of the shed"]), 0, &["4711"]);
+    says(&home.run(["search", "berth of the boat"]), 0, &["12"]);
+}
+
+#[test]
+fn a_private_memory_did_not_say_so() {
+    let home = Sealed::new();
+    home.json(["store", "The code of the safe is in the red book", "--private"]);
+    says(&home.run(["show", "1"]), 0, &["private  yes"]);
+}
+
+#[test]
+fn a_text_that_is_too_long_got_no_advice() {
+    let home = Sealed::new();
+    says(
+        &home.run_with(["store"], "long ".repeat(3000).as_bytes()),
+        2,
+        &["at most 2000", "nacre import FILE.md"],
+    );
+}
+
+#[test]
+fn the_only_change_that_waits_had_to_be_named() {
+    let home = Sealed::new();
+    let propose = |name: &str| {
+        let text = format!("The shed of {name} is blue.\n");
+        let file = home.beside(name);
+        fs::write(&file, text).unwrap();
+        home.json(["file", "propose", "MEMORY.md", "--from", &file]);
+    };
+    says(&home.run_at_terminal(["approve"]), 2, &["nothing waits"]);
+    propose("anna");
+    says(&home.run_at_terminal(["deny"]), 0, &["denied 1"]);
+    propose("bert");
+    propose("carl");
+    says(&home.run_at_terminal(["approve"]), 2, &["2 changes wait", "--all"]);
+    says(&home.run_at_terminal(["deny", "--all"]), 0, &["denied 2", "denied 3"]);
+}
+
+#[test]
+fn the_help_was_wider_than_a_narrow_terminal() {
+    let home = Sealed::new();
+    for args in [&["--help"][..], &["help", "all"]] {
+        let shown = home.command(args).env("COLUMNS", "60").output().unwrap().stdout;
+        let shown = String::from_utf8(shown).unwrap();
+        let wide = shown.lines().find(|line| line.chars().count() > 60);
+        assert!(shown.lines().count() > 20 && wide.is_none(), "{args:?}: {wide:?}");
+    }
+}
+
+#[test]
+fn an_unknown_option_of_delete_was_advised_to_be_a_value() {
+    let home = Sealed::new();
+    let said = home.run(["delete", "--all"]);
+    assert_eq!(said.status, 2);
+    assert!(said.stderr.contains("--all") && !said.stderr.contains("as a value"), "{}", said.stderr);
 }

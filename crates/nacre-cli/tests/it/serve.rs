@@ -597,7 +597,7 @@ fn mcp(served: &Served, token: &str, headers: &[(&str, &str)], message: &Value) 
     served.ask("POST", "/mcp", &all, &message.to_string())
 }
 
-/// Sessions are not without end: whoever has one keeps it, and who needs none is answered.
+/// A token has a number of sessions; who has one keeps it, who needs none is answered, and other tokens have their own.
 #[test]
 fn sessions_of_mcp_are_limited() {
     let served = Served::new();
@@ -606,7 +606,7 @@ fn sessions_of_mcp_are_limited() {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } } });
     let begin = |headers: &[(&str, &str)]| mcp(&served, &token, headers, &hello);
     let first = begin(&[]).header("mcp-session-id").unwrap().to_owned();
-    for _ in 1..1_024 {
+    for _ in 1..256 {
         assert_eq!(begin(&[]).status, 200);
     }
     assert_eq!(
@@ -618,6 +618,8 @@ fn sessions_of_mcp_are_limited() {
     let none =
         mcp(&served, &token, &[("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list")], &list);
     assert_ne!(none.status, 503, "{}", none.body);
+    let other = served.token("other", &[]);
+    assert_eq!(mcp(&served, &other, &[], &hello).status, 200);
     // A word of another era makes no room.
     assert!(begin(&[("MCP-Protocol-Version", "2026-07-28")]).header("mcp-session-id").is_none());
 }
@@ -662,6 +664,10 @@ fn mcp_over_http_is_the_same_table_for_both_eras() {
     // A model with the person's own token is a model: it neither sees nor calls what is for people.
     let person = format!("Bearer {}", served.key);
     let decide = call(4, "proposal_decide", json!({ "number": 1, "decision": "approve" }));
+    assert_eq!(mcp(&served, &person, &old, &decide).status, 404, "a session belongs to its token");
+    let own = mcp(&served, &person, &[], &hello).header("mcp-session-id").unwrap().to_owned();
+    let old = [("Mcp-Session-Id", own.as_str()), ("MCP-Protocol-Version", "2025-11-25")];
+    assert_eq!(mcp(&served, &person, &old, &ready).status, 202);
     let refused = mcp(&served, &person, &old, &decide);
     assert!(
         message(&refused)["error"]["message"].as_str().unwrap().contains("unknown tool"),

@@ -1,5 +1,7 @@
 //! `turn` and `lesson` through the real binary.
 
+use serde_json::json;
+
 use crate::sealed::Sealed;
 
 #[test]
@@ -33,8 +35,10 @@ fn an_answer_is_archived_and_teaches() {
         (listed["lessons"][0]["number"].as_i64(), listed["proposals"].as_array().map(Vec::len)),
         (Some(1), Some(0))
     );
-    let turn = home.json(["--session", "b", "turn", "Write a unit test for the database layer"]);
-    assert_eq!(turn["blocks"][0]["contributor"], "lessons");
+    let turn = || home.json(["--session", "b", "turn", "Write a unit test for the database layer"]);
+    assert_eq!(turn()["blocks"], json!([]), "it waits");
+    home.json_at_terminal(["lesson", "confirm", "1"]);
+    assert_eq!(turn()["blocks"][0]["contributor"], "lessons");
     home.json(["lesson", "forget", "1"]);
     assert_eq!(home.json(["lesson", "list"])["lessons"].as_array().map(Vec::len), Some(0));
 }

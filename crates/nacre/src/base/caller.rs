@@ -51,6 +51,8 @@ pub struct Caller {
     pub session: SessionId,
     /// Whether the session has read text written by strangers. It then gets smaller limits.
     pub untrusted: bool,
+    /// The name of the access token; `None`: the caller is on this machine.
+    pub token: Option<String>,
     /// Whether the session sees private data.
     pub visibility: Visibility,
     /// The time of the call.
@@ -69,6 +71,7 @@ impl Caller {
             role: Role::Admin,
             session,
             untrusted: false,
+            token: None,
             visibility: Visibility::Private,
             now,
             zone: Zone::default(),

@@ -197,6 +197,19 @@ pub(crate) fn merge(base: &[u8], one: &[u8], other: &[u8]) -> Option<Vec<u8>> {
     Some(merged)
 }
 
+/// Returns the lines that two texts share, in their order.
+pub(crate) fn common(one: &[u8], other: &[u8]) -> Vec<u8> {
+    let (one, other) = (lines(one), lines(other));
+    let mut shared = Vec::new();
+    let mut at = 0;
+    for block in blocks(&one, &other) {
+        shared.extend(one[at..block.before.start].concat());
+        at = block.before.end;
+    }
+    shared.extend(one[at..].concat());
+    shared
+}
+
 /// Replaces invisible characters with visible names, so that hidden characters can't change what a text
 /// appears to say.
 pub fn visible(text: &str) -> String {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::ids::{BadId, EntryId, GroupName, TaskId};
 use crate::base::named::named;
+use crate::base::time::Time;
 
 /// A result of the library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -71,6 +72,43 @@ macro_rules! hint {
 }
 
 errors! {
+    #[error("this group is not synced")]
+    SyncOff => "sync_off", Conflict,
+        "`nacre sync init DIR` starts, and `nacre sync join DIR` joins a memory that another machine started";
+    #[error("this group is already synced over `{}`", folder.display())]
+    SyncOn { folder: PathBuf } => "sync_on", Conflict, "`nacre sync leave` ends that first; nothing is deleted";
+    #[error("another process is syncing this group")]
+    SyncBusy => "sync_busy", Unavailable, "wait a moment and try again";
+    #[error("the phrase {problem}")]
+    BadPhrase { problem: &'static str } => "bad_phrase", Invalid,
+        "run `nacre sync invite` on a machine that is synced, and type its phrase again";
+    #[error("the phrase does not belong to the memory in `{}`", path.display())]
+    WrongPhrase { path: PathBuf } => "wrong_phrase", Denied,
+        "nothing was written; run `nacre sync invite` on a machine that is synced over this folder";
+    #[error("`{}` already carries a synced memory", path.display())]
+    CarrierTaken { path: PathBuf } => "carrier_taken", Conflict,
+        "join it with `nacre sync join DIR`, or choose another folder";
+    #[error("there is no synced memory in `{}`", path.display())]
+    CarrierGone { path: PathBuf } => "carrier_gone", Unavailable,
+        "nothing was changed; check that the folder is mounted and that your sync tool has copied `nacre-sync.json`";
+    #[error("`{}` can't be written", path.display())]
+    CarrierReadOnly { path: PathBuf } => "carrier_read_only", Unavailable,
+        "allow this user to write to the folder, or mount it for writing; nothing is lost, the next round sends it";
+    #[error("the disk of `{}` is full", path.display())]
+    CarrierFull { path: PathBuf } => "carrier_full", Unavailable,
+        "free some space there; nothing is lost, the next round sends it";
+    #[error("`{}` is damaged", path.display())]
+    CarrierDamaged { path: PathBuf } => "carrier_damaged", Unavailable,
+        "nothing was changed; let your sync tool restore the file, or copy it from another machine";
+    #[error("`{}` has sync format {found}; this program supports up to {known}", path.display())]
+    NewerSync { path: PathBuf, found: u16, known: u16 } => "newer_sync", Unavailable,
+        "update `nacre` on this machine; nothing was changed";
+    #[error("{count} of {total} synced records are gone on this machine since the last round")]
+    ManyDeletions { count: usize, total: usize } => "many_deletions", Conflict,
+        "nothing was sent; if you deleted them, run `nacre sync --allow-deletions`. If not, `nacre sync leave` and \
+         `nacre sync join` bring them back from the other machines";
+    #[error("{what} failed")]
+    CryptoFailed { what: &'static str } => "crypto_failed", Internal;
     #[error("this token is not for group `{group}`")]
     ForeignGroup { group: GroupName } => "foreign_group", Denied,
         "leave `Nacre-Group` out, or ask with a token of that group";
@@ -166,11 +204,24 @@ errors! {
     #[error("content has {length} characters; the limit for one memory is {limit}")]
     ContentTooLong { length: usize, limit: usize } => "content_too_long", Invalid,
         "store a summary, or split it into several memories";
+    #[error("a person deleted this for good on {at}")]
+    DeletedBefore { at: Time } => "deleted_before", Conflict,
+        "only a person can bring it back, with `nacre store`; store nothing that repeats it";
+    #[error("there is no record `{given}` in this group")]
+    NoRecord { given: String } => "no_record", NotFound,
+        "give the id that a search or a list shows: 2, fact-3, lesson:4, proposal:5, TASK-006, session:ID, SESSION/MESSAGE, \
+         a file such as memory/notes.md, or checkpoint:ID";
+    #[error("nothing of {kind} `{name}` is stored")]
+    NothingOf { kind: &'static str, name: String } => "nothing_of", NotFound,
+        "`nacre session list` shows the sessions, `nacre token list` the tokens, `nacre search` where a memory came from";
+    #[error("{kind} `{name}` is quarantined")]
+    Quarantined { kind: &'static str, name: String } => "quarantined", Denied,
+        "a person lifts it with `nacre quarantine --{kind} {name} --undo`";
     #[error("content is text that Nacre itself added to the conversation")]
     Injected => "injected", Invalid, "it is already remembered; store only new information";
     #[error("unknown setting `{key}` in {origin}")]
     UnknownSetting { key: String, origin: String, nearest: Option<String> } => "unknown_setting", Invalid,
-        (did_you_mean(nearest.as_deref(), "`nacre config list --all` lists every key"));
+        (did_you_mean(nearest.as_deref(), "`nacre config --defaults` lists every key"));
     #[error("setting `{key}` in {origin} {problem}")]
     BadSetting { key: String, origin: String, problem: String } => "bad_setting", Invalid,
         "`nacre config --defaults` prints every setting with its default and a comment";
@@ -225,7 +276,7 @@ errors! {
     NoEntry { id: String } => "no_entry", NotFound,
         "`nacre search` lists memories with their numbers; ids of other groups are not valid here";
     #[error("`{what}` {reason}")]
-    KeptOut { what: String, reason: String } => "kept_out", Invalid;
+    SkippedStatement { what: String, reason: String } => "kept_out", Invalid;
     #[error("there is no entity `{given}` in this group")]
     NoEntity { given: String, nearest: Option<String> } => "no_entity", NotFound,
         (did_you_mean(nearest.as_deref(), "`nacre graph entity list` shows all entities"));
@@ -398,6 +449,36 @@ errors! {
     #[error("`{}` {problem}", path.display())]
     NotOurs { path: PathBuf, problem: String } => "not_ours", Unavailable,
         "nothing was changed; move it, or choose another home";
+    #[error("group `{group}` has memories there already")]
+    GroupInUse { group: GroupName } => "group_in_use", Conflict,
+        "nothing was changed; remove it there with `nacre group remove {group}`, or choose another database or folder";
+    #[error("the database URL is not valid: {problem}")]
+    BadServer { problem: String } => "bad_server", Invalid,
+        "write it as postgres://USER@HOST:PORT/DATABASE; the password belongs in `PGPASSFILE` or `PGPASSWORD`";
+    #[error("`{server}` can't be reached: {problem}")]
+    ServerDown { server: String, problem: String } => "server_down", Unavailable,
+        "check that PostgreSQL is running there, and host, port and database in the URL; nothing was changed";
+    #[error("the connection to `{server}` was lost")]
+    ServerLost { server: String } => "server_lost", Unavailable,
+        "try again; a write that was not confirmed may or may not be there";
+    #[error("the group or collection on `{server}` was removed by another process")]
+    GroupRemoved { server: String } => "group_removed", Unavailable,
+        "try again: the next call uses the group of this name, or creates it; nothing was written";
+    #[error("`{server}` can't be written: it is a read-only replica")]
+    ServerReadOnly { server: String } => "server_read_only", Unavailable,
+        "use the URL of the primary server; nothing was changed";
+    #[error("`{server}` denies access: {problem}")]
+    ServerDenied { server: String, problem: String } => "server_denied", Denied,
+        "check the user in the URL, and the password in `PGPASSFILE` or `PGPASSWORD`";
+    #[error("`{server}` is not ready: {problem}")]
+    ServerNotReady { server: String, problem: String } => "server_not_ready", Unavailable,
+        "run `nacre admin init-database` with the URL of the database's owner; it prints the grants";
+    #[error("`{server}` runs PostgreSQL {found}")]
+    ServerTooOld { server: String, found: i32, needed: i32 } => "server_too_old", Unavailable,
+        "the oldest supported version is {needed}";
+    #[error("{what} is not available on a database server")]
+    NotOnServer { what: &'static str } => "not_on_server", Invalid,
+        "docs/team.md lists what needs a home on this machine";
     #[error("`{}`: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error } => "io", Unavailable;
     #[error("database error: {0}")]

@@ -38,9 +38,10 @@ pub fn create_folder(path: &Path) -> Result<()> {
     builder.create(path).map_err(Error::io(path))
 }
 
-/// Opens a file for appending. A new file is readable by its owner only.
+/// Opens a file for appending. A new file is readable by its owner only. It is open for reading too, because
+/// Windows locks no file that is open for appending alone.
 pub(crate) fn append_private(path: &Path) -> std::io::Result<File> {
-    private().append(true).create(true).open(path)
+    private().read(true).append(true).create(true).open(path)
 }
 
 /// Creates a file that is readable by its owner only. Fails if anything exists at the path, even a link.

@@ -184,7 +184,7 @@ fn uuid_v7(now: Time) -> Uuid {
     Uuid::new_v7(Timestamp::from_unix(NoContext, millis / 1000, nanos))
 }
 
-/// A reference to an entry: its id, its number, or `[id:N]` as listings show it.
+/// A reference to an entry: its id, its number, or `[id:N]` and `id:N` as listings show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryRef {
     /// The full id.
@@ -197,7 +197,8 @@ impl FromStr for EntryRef {
     type Err = BadId;
     fn from_str(text: &str) -> Result<EntryRef, BadId> {
         let text = text.trim();
-        let inner = text.strip_prefix("[id:").and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+        let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+        let inner = inner.strip_prefix("id:").unwrap_or(inner);
         let number = inner.strip_prefix('#').unwrap_or(inner);
         if !number.is_empty()
             && number.bytes().all(|byte| byte.is_ascii_digit())
@@ -265,6 +266,7 @@ mod tests {
             ("7".into(), EntryRef::Number(7)),
             ("#7".into(), EntryRef::Number(7)),
             (" [id:7] ".into(), EntryRef::Number(7)),
+            ("id:7".into(), EntryRef::Number(7)),
         ] {
             assert_eq!(given.parse::<EntryRef>().unwrap(), meant, "{given}");
         }

@@ -74,7 +74,7 @@ pub(crate) struct Fence {
 
 /// How a line relates to fenced code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fenced {
+pub(crate) enum FencePlace {
     Outside,
     Opens,
     /// Code, or the fence that closes it.
@@ -83,18 +83,18 @@ pub(crate) enum Fenced {
 
 impl Fence {
     /// Processes the next line.
-    pub(crate) fn next(&mut self, line: &str) -> Fenced {
+    pub(crate) fn next(&mut self, line: &str) -> FencePlace {
         match (self.open, fence_of(line)) {
-            (None, None) => Fenced::Outside,
+            (None, None) => FencePlace::Outside,
             (None, Some((mark, length, _))) => {
                 self.open = Some((mark, length));
-                Fenced::Opens
+                FencePlace::Opens
             }
             (Some((open, least)), found) => {
                 if found.is_some_and(|(mark, length, ends)| ends && mark == open && length >= least) {
                     self.open = None;
                 }
-                Fenced::Inside
+                FencePlace::Inside
             }
         }
     }
@@ -223,12 +223,12 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
             bare = before_comment(bare, &mut until);
         }
         match fence.next(bare) {
-            Fenced::Outside => {}
-            Fenced::Opens => {
+            FencePlace::Outside => {}
+            FencePlace::Opens => {
                 flush(&mut open, &mut each);
                 continue;
             }
-            Fenced::Inside => continue,
+            FencePlace::Inside => continue,
         }
         let content = bare.trim_start();
         if content.is_empty() {

@@ -90,6 +90,8 @@ pub(crate) const SESSIONS: &str = "sessions";
 
 /// The folder of the checkpoints. Its files are not documents.
 pub(crate) const CHECKPOINTS: &str = "memory/checkpoints";
+/// The folder of documents that came from other programs.
+pub(crate) const IMPORTS: &str = "memory/imports";
 
 /// The folder whose files are documents whatever their extension. An agent writes them through Anthropic's
 /// memory tool.

@@ -34,6 +34,7 @@ pub struct Settings {
     pub limits: Limits,
     pub tools: Tools,
     pub telemetry: Telemetry,
+    pub sync: SyncSettings,
     pub plugins: BTreeMap<String, Plugin>,
 }
 
@@ -216,6 +217,14 @@ pub struct Visibility {
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct Checkpoints {
     pub keep: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct SyncSettings {
+    pub private: bool,
+    pub minutes: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -179,6 +179,75 @@ macro_rules! integers {
 
 integers!(i64, i32, u8, u32, u64, usize);
 
+/// The parameters of a statement, in order: `$1` is the first.
+pub(crate) trait Params {
+    fn count(&self) -> usize;
+    /// Returns the parameter at this index, counted from zero.
+    fn at(&self, place: usize) -> Value<'_>;
+}
+
+impl Params for () {
+    fn count(&self) -> usize {
+        0
+    }
+
+    fn at(&self, _: usize) -> Value<'_> {
+        Value::Null
+    }
+}
+
+impl<T: ToSql> Params for &[T] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn at(&self, place: usize) -> Value<'_> {
+        self[place].to_sql()
+    }
+}
+
+impl<T: ToSql, const N: usize> Params for [T; N] {
+    fn count(&self) -> usize {
+        N
+    }
+
+    fn at(&self, place: usize) -> Value<'_> {
+        self[place].to_sql()
+    }
+}
+
+macro_rules! tuples {
+    ($(($count:literal: $($name:ident $place:tt),+)),+) => {$(
+        impl<$($name: ToSql),+> Params for ($($name,)+) {
+            fn count(&self) -> usize {
+                $count
+            }
+
+            fn at(&self, place: usize) -> Value<'_> {
+                match place {
+                    $($place => self.$place.to_sql(),)+
+                    _ => Value::Null,
+                }
+            }
+        }
+    )+};
+}
+
+tuples! {
+    (1: A 0),
+    (2: A 0, B 1),
+    (3: A 0, B 1, C 2),
+    (4: A 0, B 1, C 2, D 3),
+    (5: A 0, B 1, C 2, D 3, E 4),
+    (6: A 0, B 1, C 2, D 3, E 4, F 5),
+    (7: A 0, B 1, C 2, D 3, E 4, F 5, G 6),
+    (8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7),
+    (9: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8),
+    (10: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9),
+    (11: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10),
+    (12: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11)
+}
+
 /// Implements the conversion for a newtype: the inner value is stored, and `read` converts it back.
 macro_rules! column {
     ($name:ident, $read:expr) => {

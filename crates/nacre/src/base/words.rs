@@ -35,14 +35,19 @@ files! {
     CONVERSATION = "english/conversation.txt",
     CREDENTIALS = "credentials.txt",
     DATES = "english/dates.txt",
+    DATES_OTHER = "dates.txt",
     EXTRACT = "english/extract.txt",
+    FUNCTION_WORDS = "languages.txt",
     GRAPH_KEYS = "english/graph-keys.txt",
     GRAPH_NAMES = "english/graph-names.txt",
     GRAPH_QUESTIONS = "english/graph-questions.txt",
     GRAPH_SENTENCES = "english/graph-sentences.txt",
     LESSONS = "english/lessons.txt",
+    LESSONS_OTHER = "lessons.txt",
     MARKS = "english/marks.txt",
+    MARKS_OTHER = "marks.txt",
     MESSAGES = "english/messages.txt",
+    MESSAGES_OTHER = "messages.txt",
     NAMES = "names.txt",
     PREDICATES = "predicates.txt",
     SEARCH = "english/search.txt",
@@ -121,6 +126,17 @@ impl<T> Section<T> {
             Parsed { entries, sorted: mark == "sorted" }
         })
     }
+}
+
+/// Tells whether words begin with a phrase. `*` is any one word, and `n'*` any with this beginning.
+pub(crate) fn begins(words: &[impl AsRef<str>], phrase: &str) -> bool {
+    let wanted = phrase.split(' ');
+    let fits = |word: &str, wanted: &str| match wanted.strip_suffix('*') {
+        Some(beginning) => word.starts_with(beginning),
+        None => word == wanted,
+    };
+    words.len() >= wanted.clone().count()
+        && words.iter().zip(wanted).all(|(word, wanted)| fits(word.as_ref(), wanted))
 }
 
 /// Splits a file into its sections: the name of each, the flag after the name, and the content.

@@ -120,7 +120,7 @@ impl<'a> Archive<'a> {
     }
 
     /// Reads a file of the archive; the error says why it can't be read.
-    pub fn read(&self, name: &str) -> Result<Unpacked<'a>, String> {
+    pub fn read(&self, name: &str) -> Result<MemberReader<'a>, String> {
         let member = self.members.iter().find(|member| member.name == name).ok_or("does not exist")?;
         let too_large = member.unpacked > MAX_FILE_BYTES;
         if member.flags & 1 != 0 {
@@ -150,26 +150,26 @@ impl<'a> Archive<'a> {
             8 => Box::new(DeflateDecoder::new(packed)),
             method => return Err(format!("uses the unknown compression method {method}")),
         };
-        Ok(Unpacked { input, left: member.unpacked, crc: Crc::new(), expected: member.crc })
+        Ok(MemberReader { input, left: member.unpacked, crc: Crc::new(), expected: member.crc })
     }
 }
 
 /// The content of a file in an archive. Reading fails if the content does not match its header.
-pub struct Unpacked<'a> {
+pub struct MemberReader<'a> {
     input: Box<dyn Read + 'a>,
     left: u64,
     crc: Crc,
     expected: u32,
 }
 
-impl Unpacked<'_> {
+impl MemberReader<'_> {
     /// Returns the number of bytes left, according to the archive.
     pub fn left(&self) -> u64 {
         self.left
     }
 }
 
-impl Read for Unpacked<'_> {
+impl Read for MemberReader<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let damaged = |why: &str| io::Error::other(format!("the archive is damaged here: {why}"));
         if out.is_empty() {

@@ -17,6 +17,7 @@ use crate::base::{Calendar, Result, Time, settings};
 use crate::context::turn;
 use crate::index::{self, Language, alike};
 use crate::records::claim::{Statement, compare};
+use crate::records::conflict;
 use crate::records::entry::{self, Entry, EntryType, Outline, Provenance, Tags};
 use crate::store::Connection;
 
@@ -112,13 +113,16 @@ pub(crate) struct Rules<'a> {
 ///
 /// An entry that does not fit is skipped in favour of a shorter one after it. The last line says how many were left out.
 pub(crate) fn make(db: &Connection, rules: &Rules<'_>) -> Result<Brief> {
-    let outlines = in_order(entry::outlines(db)?, rules);
+    let mut outlines = entry::outlines(db)?;
+    outlines.retain(|outline| outline.origin.is_injectable());
+    let outlines = in_order(outlines, rules);
     let entry_count = outlines.len();
     let mut choice = Choice::new(db, rules)?;
     let rest = choice.take(outlines, Shares::Half)?;
     choice.take(rest, Shares::All)?;
+    choice.add_newer()?;
     let Choice { repeated, entries, .. } = choice;
-    let missing = entry_count - entries.len() - repeated;
+    let missing = entry_count.saturating_sub(entries.len() + repeated);
     let entries = newer_first(entries, index::language(db)?);
     let markdown = render(&entries, missing);
     let brief_count = entries.len();
@@ -173,7 +177,7 @@ struct Choice<'a> {
     used: [usize; 2],
     /// The characters of both.
     room: usize,
-    /// How many say the same as one that was chosen.
+    /// How many say the same as one that was chosen, or instruct without a right to.
     repeated: usize,
 }
 
@@ -230,6 +234,43 @@ impl Choice<'_> {
             }
         }
         Ok(rest)
+    }
+
+    /// Adds the newer one of two entries that contradict each other if only the older one was chosen, in its place if
+    /// both do not fit. If the newer one does not fit either, neither is shown.
+    fn add_newer(&mut self) -> Result<()> {
+        let mut pairs = conflict::open_between_entries(self.db)?;
+        // A stranger's newer statement never joins one that is trusted.
+        let is_own = |entry: Entry| entry.origin.is_injectable();
+        pairs.retain(|(_, newer)| {
+            newer.parse().is_ok_and(|newer| entry::get(self.db, &newer).is_ok_and(is_own))
+        });
+        let is_chosen =
+            |entries: &[BriefEntry], id: &str| entries.iter().any(|entry| entry.id.as_str() == id);
+        // A newer one may itself be the older one of another pair.
+        for _ in 0..pairs.len() {
+            let is_alone = |(older, newer): &&(String, String)| {
+                is_chosen(&self.entries, older) && !is_chosen(&self.entries, newer)
+            };
+            let Some((older, newer)) = pairs.iter().find(is_alone) else { break };
+            let newer = BriefEntry::new(entry::get(self.db, &newer.parse()?)?, self.rules);
+            let section = usize::from(newer.behavioral);
+            let cost = newer.line().chars().count() + 1;
+            let is_room = |choice: &Choice<'_>| {
+                choice.used[0] + choice.used[1] + cost <= choice.room
+                    && choice.entries.len() < choice.rules.limits.max_entries
+            };
+            if !is_room(self) {
+                let at = self.entries.iter().position(|entry| entry.id.as_str() == older);
+                let removed = self.entries.remove(at.expect("the older one was chosen"));
+                self.used[usize::from(removed.behavioral)] -= removed.line().chars().count() + 1;
+            }
+            if is_room(self) {
+                self.used[section] += cost;
+                self.entries.push(newer);
+            }
+        }
+        Ok(())
     }
 
     /// Tells whether a chosen entry says the same in nearly the same words. A number or a negation that only one has is no
@@ -327,10 +368,15 @@ pub(crate) fn of_plugin(
 }
 
 impl Brief {
+    /// Adds a last line for the agent.
+    pub(crate) fn add_note(&mut self, note: &str) {
+        let body = self.markdown.trim_end_matches(CLOSE);
+        self.markdown = format!("{body}({note})\n{CLOSE}");
+    }
+
     /// Notes that a plugin failed to make this brief. The agent is told that it failed, and a person why.
     pub(crate) fn in_place_of(&mut self, name: &str, problem: &str) {
-        let body = self.markdown.trim_end_matches(CLOSE);
-        self.markdown = format!("{body}(The plugin `{name}` failed to make this summary.)\n{CLOSE}");
+        self.add_note(&format!("The plugin `{name}` failed to make this summary."));
         self.plugin = Some(MadeBy { name: name.to_owned(), problem: Some(one_line(problem)) });
     }
 }
@@ -356,7 +402,10 @@ impl BriefEntry {
 
     fn line(&self) -> String {
         let project = self.project.as_ref().filter(|_| self.is_foreign);
-        let source = frame::source(self.r#type.as_str(), project.map(ProjectName::as_str));
+        let mut source = frame::source(self.r#type.as_str(), project.map(ProjectName::as_str));
+        if let Some(Provenance { source: by, session, .. }) = &self.provenance {
+            let _ = write!(source, ", by {} in session {}", by.as_str(), one_line(session.as_str()));
+        }
         frame::line(&self.content, &source, &self.date, Some(self.number))
     }
 }

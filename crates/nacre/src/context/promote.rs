@@ -120,14 +120,14 @@ pub struct Promotion {
     /// The target: a file or a tool.
     pub target: &'static str,
     /// The lines for the target; empty if there is nothing new.
-    pub lines: Vec<Promoted>,
+    pub lines: Vec<PromotedLine>,
     /// The proposals that were made.
     pub proposals: Vec<i64>,
 }
 
 /// One promoted line.
 #[derive(Clone, Debug, Serialize)]
-pub struct Promoted {
+pub struct PromotedLine {
     /// Its text in the target.
     pub text: String,
     /// Its source: `memory/2026-02-18.md:3`, `lesson 2`, or the id of an entry.
@@ -142,11 +142,11 @@ pub struct Promoted {
     arguments: Value,
 }
 
-impl Promoted {
-    fn new(text: &str, source: String, category: &str) -> Promoted {
+impl PromotedLine {
+    fn new(text: &str, source: String, category: &str) -> PromotedLine {
         // Credentials are never promoted.
         let (text, category) = (one_line(&redact::text(text)), category.to_lowercase());
-        Promoted { said: analyse::fold(&text), text, source, category, arguments: Value::Null }
+        PromotedLine { said: analyse::fold(&text), text, source, category, arguments: Value::Null }
     }
 
     fn hash(&self) -> String {
@@ -246,7 +246,7 @@ fn proposed(db: &Connection, step: Step) -> Result<BTreeSet<String>> {
     Ok(rows.into_iter().collect())
 }
 
-fn note(view: &mut View<'_>, step: Step, lines: &[Promoted], number: i64) -> Result<()> {
+fn note(view: &mut View<'_>, step: Step, lines: &[PromotedLine], number: i64) -> Result<()> {
     view.write(|tx| {
         let sql = "INSERT INTO promoted (step, what, proposal) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
         for one in lines {
@@ -264,7 +264,7 @@ fn own_text(view: &View<'_>, path: &str) -> String {
 }
 
 /// Returns the tagged lines of a log that people and agents wrote, with their importance.
-fn tagged(view: &View<'_>, log: &daily::Log) -> Vec<(f64, Promoted)> {
+fn tagged(view: &View<'_>, log: &daily::Log) -> Vec<(f64, PromotedLine)> {
     let text = own_text(view, log.path.as_str());
     let ours: BTreeSet<usize> = injected(&text);
     let all = lines::lines(&text);
@@ -278,7 +278,7 @@ fn tagged(view: &View<'_>, log: &daily::Log) -> Vec<(f64, Promoted)> {
             if let (Kind::Heading { .. }, Some(more)) = (all[at].kind, first_of_section(&all[at + 1..])) {
                 said = format!("{said}: {more}");
             }
-            (tag.importance, Promoted::new(&said, format!("{}:{}", log.path, at + 1), tag.category))
+            (tag.importance, PromotedLine::new(&said, format!("{}:{}", log.path, at + 1), tag.category))
         })
         .filter(|(_, one)| !one.text.is_empty() && !strip_injected(&one.text).trim().is_empty())
         .collect()
@@ -308,7 +308,7 @@ fn injected(text: &str) -> BTreeSet<usize> {
     marked.map(|(at, _)| at).collect()
 }
 
-fn context(view: &View<'_>, caller: &Caller) -> Vec<Promoted> {
+fn context(view: &View<'_>, caller: &Caller) -> Vec<PromotedLine> {
     let (today, low) = (caller.zone.day(caller.now), view.settings().log.low);
     let rules = &view.settings().visibility.private;
     let seen = |path: &str| Visibility::Shared.sees(rules, path, &own_text(view, path));
@@ -321,13 +321,13 @@ fn context(view: &View<'_>, caller: &Caller) -> Vec<Promoted> {
     lines.filter(|(importance, _)| *importance >= low).map(|(_, one)| one).collect()
 }
 
-fn memory(view: &View<'_>) -> Vec<Promoted> {
+fn memory(view: &View<'_>) -> Vec<PromotedLine> {
     let high = view.settings().log.high;
     let mut found = Vec::new();
     for log in daily::logs(view) {
         let day = log.day;
         let weighty = tagged(view, &log).into_iter().filter(|(importance, _)| *importance >= high);
-        found.extend(weighty.map(|(_, one)| Promoted { text: format!("{} ({day})", one.text), ..one }));
+        found.extend(weighty.map(|(_, one)| PromotedLine { text: format!("{} ({day})", one.text), ..one }));
     }
     let text = own_text(view, CONTEXT);
     let ours = injected(&text);
@@ -336,7 +336,7 @@ fn memory(view: &View<'_>) -> Vec<Promoted> {
         match line.kind {
             Kind::Heading { title, .. } => within = title.to_lowercase().contains("decision"),
             Kind::Bullet { indent: 0, text } if within && !ours.contains(&at) => {
-                found.push(Promoted::new(text, format!("{CONTEXT}:{}", at + 1), "decision"));
+                found.push(PromotedLine::new(text, format!("{CONTEXT}:{}", at + 1), "decision"));
             }
             _ => {}
         }
@@ -344,17 +344,17 @@ fn memory(view: &View<'_>) -> Vec<Promoted> {
     found
 }
 
-fn soul(view: &View<'_>) -> Result<Vec<Promoted>> {
+fn soul(view: &View<'_>) -> Result<Vec<PromotedLine>> {
     let promoted = |one: &turn::Proposal| {
         let line = one.line.trim_start_matches("- ");
         let said = line.split_once("**: ").map_or(line, |(_, said)| said);
-        let promoted = Promoted::new(said, format!("lesson {} ({})", one.lesson, one.because), "");
-        Promoted { text: one_line(line), ..promoted }
+        let promoted = PromotedLine::new(said, format!("lesson {} ({})", one.lesson, one.because), "");
+        PromotedLine { text: one_line(line), ..promoted }
     };
     Ok(turn::proposals(view)?.iter().map(promoted).collect())
 }
 
-fn facts(view: &View<'_>) -> Result<Vec<Promoted>> {
+fn facts(view: &View<'_>) -> Result<Vec<PromotedLine>> {
     let text = own_text(view, memory_file::PATH);
     let sql = "SELECT DISTINCT line FROM citations WHERE path = $1";
     let taken: BTreeSet<usize> =
@@ -372,7 +372,7 @@ fn facts(view: &View<'_>) -> Result<Vec<Promoted>> {
             return;
         }
         let source = format!("{}:{line}", memory_file::PATH);
-        found.push(Promoted { arguments, ..Promoted::new(&text, source, "") });
+        found.push(PromotedLine { arguments, ..PromotedLine::new(&text, source, "") });
     };
     for said in reading.said.iter().filter(|said| !taken.contains(&said.line)) {
         if let Claim::Fact { entity, key, value, category, .. } = &said.claim {
@@ -402,14 +402,14 @@ fn facts(view: &View<'_>) -> Result<Vec<Promoted>> {
     Ok(found)
 }
 
-fn lessons(view: &View<'_>) -> Result<Vec<Promoted>> {
+fn lessons(view: &View<'_>) -> Result<Vec<PromotedLine>> {
     let mut found = Vec::new();
     // Lines that a program extracted from conversations or summaries are no person's statement.
     let own = |source: Source| matches!(source, Source::Person | Source::Agent | Source::Conversation);
     view.read(|db| {
         entry::walk_current(db, |entry| {
             if entry.r#type == EntryType::Correction && own(entry.provenance.source) {
-                found.push(Promoted::new(&entry.content, entry.id.to_string(), "lesson"));
+                found.push(PromotedLine::new(&entry.content, entry.id.to_string(), "lesson"));
             }
             true
         })

@@ -16,12 +16,12 @@ use serde_json::{Map, Value};
 use crate::base::caller::{Caller, Visibility};
 use crate::base::error::Kind;
 use crate::base::ids::{CollectionName, EntryId, GroupName};
-use crate::base::{Error, Result, Settings, Time};
-use crate::index::database::{Database, Owner, Snapshot};
+use crate::base::{Error, FilePath, Result, Settings, Time};
+use crate::index::database::{Database, Location, Owner, Snapshot};
 use crate::index::{self, Lexicon, Schema};
 use crate::store::audit::{self, AuditCheck};
 use crate::store::event::{Event, Events, payload};
-use crate::store::{Connection, Files};
+use crate::store::{Connection, Files, Lock, Server, Wait, lock_file, lock_on_server};
 
 pub use plugin::{BriefPlugin, MakeBrief, PluginLine};
 pub(crate) use services::Services;
@@ -31,7 +31,9 @@ const DATABASE_FILE: &str = "memory.db";
 
 /// One open group. Its content is read and written through a [`View`].
 pub struct Group {
+    /// The group's folder on this machine. With a server, it holds only what hooks left here.
     folder: PathBuf,
+    server: Option<Server>,
     files: Files,
     settings: Arc<Settings>,
     records: &'static Records,
@@ -96,7 +98,7 @@ pub(crate) struct JointRecall {
 impl Group {
     /// Opens a group. A group that nobody has written to is empty, and no file is created for it.
     pub(crate) fn open(
-        home: &Path,
+        (home, server): (&Path, Option<&Server>),
         name: GroupName,
         settings: Arc<Settings>,
         services: Services,
@@ -105,11 +107,16 @@ impl Group {
     ) -> Result<Group> {
         let folder = home.join("groups").join(name.as_str());
         let events = Events::new(home, &settings.telemetry);
+        let files = match server {
+            Some(server) => Files::on_server(server.clone(), name.clone()),
+            None => Files::in_folder(&folder),
+        };
         let owner = Owner { group: name, collection: None };
-        let memory = Database::open(folder.join(DATABASE_FILE), owner, &records.schema, &settings, now)?;
-        let (files, collections, kept) = (Files::in_folder(&folder), BTreeMap::new(), HandleState::default());
+        let location = location(server, folder.join(DATABASE_FILE));
+        let memory = Database::open(location, owner, &records.schema, &settings, now)?;
+        let (server, collections, kept) = (server.cloned(), BTreeMap::new(), HandleState::default());
         let mut group =
-            Group { folder, files, settings, records, memory, collections, events, services, kept };
+            Group { folder, server, files, settings, records, memory, collections, events, services, kept };
         group.opened(now)?;
         Ok(group)
     }
@@ -128,6 +135,30 @@ impl Group {
     /// Returns the folder of the group.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Tells whether the group is on a database server.
+    pub fn is_on_server(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// Tells whether the workspace has a file at this path.
+    pub fn has_file(&self, path: &FilePath) -> Result<bool> {
+        Ok(self.files.read(path, 0)?.is_some())
+    }
+
+    /// Refuses what needs a database file.
+    pub(crate) fn needs_file(&self, what: &'static str) -> Result<()> {
+        if self.is_on_server() { Err(Error::NotOnServer { what }) } else { Ok(()) }
+    }
+
+    /// Takes a lock that all processes respect. Its name is that of a file in the group's folder. Returns `None`
+    /// if another process holds it and `wait` is `No`.
+    pub(crate) fn lock(&self, name: &str, wait: Wait) -> Result<Option<Lock>> {
+        match &self.server {
+            Some(server) => lock_on_server(server, self.name(), name, wait),
+            None => lock_file(&self.folder.join(name), wait),
+        }
     }
 
     /// Returns its documents and transcripts.
@@ -181,6 +212,10 @@ impl Group {
         let nacre = Caller::nacre(now);
         (self.records.opened)(&mut View::new(self, &nacre))
     }
+}
+
+fn location(server: Option<&Server>, file: PathBuf) -> Location {
+    server.map_or(Location::File(file), |server| Location::Server(server.clone()))
 }
 
 /// An open group together with its caller. [`Group::enter`] creates it.
@@ -262,6 +297,19 @@ impl<'g> View<'g> {
     /// Checks the audit chain.
     pub fn verify_audit(&self) -> Result<AuditCheck> {
         self.group.memory.read(audit::verify)
+    }
+
+    /// Returns the events of the writes after a row of the audit log, and the number of the last row. A server has one log for
+    /// all machines that use the group. Without a row, nothing has happened yet.
+    pub fn writes_after(&self, row: Option<i64>) -> Result<(i64, Vec<Event>)> {
+        const MAX_EVENTS: usize = 500;
+        let Some(row) = row else {
+            let newest = self.group.memory.read(|db| audit::newest(db, i64::MAX, 1))?;
+            return Ok((newest.first().map_or(0, audit::Line::seq), Vec::new()));
+        };
+        let lines = self.group.memory.read(|db| audit::after(db, row, MAX_EVENTS))?;
+        let last = lines.last().map_or(row, audit::Line::seq);
+        Ok((last, lines.iter().filter_map(|line| line.event(self.name())).collect()))
     }
 
     /// Passes every row of the audit log to `take`, oldest first, as a line of JSON.
@@ -436,12 +484,13 @@ impl<'g> View<'g> {
     /// Returns the database of a collection, and opens it if needed.
     pub(crate) fn collection(&mut self, path: PathBuf, owner: Owner) -> Result<&mut Database> {
         let now = self.caller.now;
-        let Group { collections, settings, records, .. } = &mut *self.group;
+        let Group { collections, settings, records, server, .. } = &mut *self.group;
         let name = owner.collection.clone().expect("a collection has a name");
         if let Some(open) = collections.get_mut(&name) {
             open.refresh(now)?;
         } else {
-            let opened = Database::open(path, owner, &records.schema, settings, now)?;
+            let location = location(server.as_ref(), path);
+            let opened = Database::open(location, owner, &records.schema, settings, now)?;
             collections.insert(name.clone(), opened);
         }
         Ok(collections.get_mut(&name).expect("just put there"))

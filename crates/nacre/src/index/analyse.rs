@@ -5,15 +5,19 @@
 //! `username` is not needed to find `user_name`). Scripts written without spaces yield pairs of characters.
 //! The output is letters and digits only, so that no word has a special meaning to the full-text engine.
 
+use std::borrow::Cow;
+
 use crate::base::settings::Search;
-use rust_stemmers::{Algorithm, Stemmer};
+use rust_stemmers::Algorithm;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use crate::base::stem::stem;
 use crate::base::words::{self, List};
 
-/// Changes whenever the same text would give other words: an index built by another version is rebuilt.
-pub(crate) const VERSION: &str = "1";
+/// Changes whenever the same text would give other words: an index built by another version is rebuilt. The number counts code
+/// changes; the rest is the beginning of the BLAKE3 hash of the table of other languages.
+pub(crate) const VERSION: &str = "3-24c15900";
 
 /// Longer words are truncated: nobody types them, and base64 would fill the index.
 const MAX_WORD_CHARS: usize = 64;
@@ -78,11 +82,15 @@ impl Language {
 
 /// Returns the words of a text in order, with repetitions.
 pub(crate) fn words(text: &str, language: Language) -> Vec<String> {
-    let stemmer = LANGUAGES[language.0].1.map(Stemmer::create);
-    let mut words = Words { stemmer, english: language.is_english(), out: Vec::new() };
+    let algorithm = LANGUAGES[language.0].1;
+    let mut words = Words { algorithm, english: language.is_english(), out: Vec::new() };
     // Stemmers of many languages depend on accents; the English one does not.
-    let folded = if words.english { fold_marks(text) } else { text.nfkc().collect() };
-    let mut rest = folded.as_str();
+    let folded = match words.english {
+        true if text.is_ascii() => Cow::Borrowed(text),
+        true => Cow::Owned(fold_marks(text)),
+        false => Cow::Owned(text.nfkc().collect()),
+    };
+    let mut rest = folded.as_ref();
     while let Some(start) = rest.find(|c: char| is_word(c)) {
         rest = &rest[start..];
         let spaceless = rest.starts_with(is_spaceless);
@@ -110,7 +118,7 @@ pub(crate) fn fold(text: &str) -> String {
 static COMMON: List = words::COMMON.list("common");
 
 struct Words {
-    stemmer: Option<Stemmer>,
+    algorithm: Option<Algorithm>,
     english: bool,
     out: Vec<String>,
 }
@@ -119,6 +127,14 @@ impl Words {
     /// Adds a compound of letters and digits joined by symbols: its parts, and the whole if there are several
     /// parts.
     fn push_compound(&mut self, run: &str) {
+        // Nearly every run: a word of plain letters without inner capitals.
+        if run
+            .bytes()
+            .enumerate()
+            .all(|(at, byte)| byte.is_ascii_lowercase() || at == 0 && byte.is_ascii_uppercase())
+        {
+            return self.push(run);
+        }
         let mut parts = 0;
         for piece in run.split(|c: char| !is_word(c)).filter(|piece| !piece.is_empty()) {
             let humps = humps(piece);
@@ -149,19 +165,22 @@ impl Words {
     }
 
     fn push(&mut self, word: &str) {
-        let word: String = word.chars().flat_map(char::to_lowercase).take(MAX_WORD_CHARS).collect();
+        let word: String = match word.is_ascii() {
+            true => word[..word.len().min(MAX_WORD_CHARS)].to_ascii_lowercase(),
+            false => word.chars().flat_map(char::to_lowercase).take(MAX_WORD_CHARS).collect(),
+        };
         if word.chars().nth(1).is_none() {
             return;
         }
         if self.english {
             let plain = word.bytes().all(|byte| byte.is_ascii_lowercase());
-            let stemmer = self.stemmer.as_ref().filter(|_| plain);
-            self.out.push(stemmer.map(|stemmer| stemmer.stem(&word).into_owned()).unwrap_or(word));
+            let algorithm = self.algorithm.filter(|_| plain);
+            self.out.push(algorithm.map(|algorithm| stem(algorithm, &word)).unwrap_or(word));
             return;
         }
         // With its accents, and without them as people may type it.
-        let stem = |word: &str| match &self.stemmer {
-            Some(stemmer) if word.chars().all(char::is_alphabetic) => fold_marks(&stemmer.stem(word)),
+        let stem = |word: &str| match self.algorithm {
+            Some(algorithm) if word.chars().all(char::is_alphabetic) => fold_marks(&stem(algorithm, word)),
             _ => fold_marks(word),
         };
         let (written, typed) = (stem(&word), stem(&fold_marks(&word)));
@@ -174,6 +193,11 @@ impl Words {
 /// `well-known`, `C++`.
 fn compound_end(text: &str) -> usize {
     const JOINERS: &[char] = &['_', '-', '.', '/', ':', '@', '\\', '\'', '’'];
+    // Most compounds are one word of ASCII, which needs no look at the next character.
+    let plain = text.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    if text[plain..].starts_with([' ', '\n', ',']) || plain == text.len() {
+        return plain;
+    }
     let mut end = 0;
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {

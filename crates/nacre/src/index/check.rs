@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use super::packed::Space;
-use super::{flag, scan};
+use super::{flag, postings, scan};
 use crate::base::Result;
-use crate::store::Connection;
+use crate::store::{Connection, Engine};
 
 /// Compares the index with its source data. Returns a description of each mismatch.
 pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
@@ -68,8 +68,8 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
         ),
         (
             "SELECT count(*) FROM (SELECT 'TASK-' || printf('%03d', number) AS named,
-                status <> 'cancelled' AND archived_at IS NULL AS open FROM tasks)
-             LEFT JOIN passages ON kind = 'task' AND ref = named WHERE live IS NOT open",
+                status <> 'cancelled' AND archived_at IS NULL AS open FROM tasks) AS t
+             LEFT JOIN passages ON kind = 'task' AND ref = named WHERE live IS DISTINCT FROM open",
             "tasks have no passage, or one in the wrong state",
         ),
         (
@@ -79,7 +79,7 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
         ),
         (
             "SELECT count(*) FROM documents LEFT JOIN
-                 (SELECT rtrim(ref, '0123456789') AS head, count(*) AS found FROM passages WHERE kind = 'chunk' GROUP BY head)
+                 (SELECT rtrim(ref, '0123456789') AS head, count(*) AS found FROM passages WHERE kind = 'chunk' GROUP BY head) AS c
                  ON head = path || '#' WHERE chunks <> coalesce(found, 0)",
             "documents have missing or extra chunks",
         ),
@@ -88,6 +88,8 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
              AND (rtrim(ref, '0123456789') NOT IN (SELECT path || '#' FROM documents) OR hash IS NULL OR first_line IS NULL)",
             "chunks have no document, or no position in it",
         ),
+    ];
+    const SQLITE_CHECKS: &[(&str, &str)] = &[
         (
             "SELECT count(*) FROM passages WHERE id NOT IN (SELECT id FROM passages_fts_docsize)",
             "passages are missing from the full-text index",
@@ -106,17 +108,24 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
         ),
     ];
     let mut problems = Vec::new();
-    for (sql, problem) in CHECKS {
+    let own = if let Engine::Sqlite(_) = db.engine() { SQLITE_CHECKS } else { &[] };
+    for (sql, problem) in CHECKS.iter().chain(own) {
         let found: i64 = db.one(sql, (), |row| row.get(0))?;
         if found > 0 {
             problems.push(format!("{found} {problem}"));
         }
     }
-    match db.sqlite().execute("INSERT INTO passages_fts (passages_fts) VALUES ('integrity-check')", []) {
-        Ok(_) => {}
-        // The check runs as a write. On a read-only database it fails, which says nothing about the index.
-        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly) => {}
-        Err(error) => problems.push(format!("the full-text index is damaged: {error}")),
+    match db.engine() {
+        Engine::Sqlite(sqlite) => {
+            let sql = "INSERT INTO passages_fts (passages_fts) VALUES ('integrity-check')";
+            match sqlite.execute(sql, []) {
+                Ok(_) => {}
+                // The check runs as a write. On a read-only database it fails, which says nothing about the index.
+                Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly) => {}
+                Err(error) => problems.push(format!("the full-text index is damaged: {error}")),
+            }
+        }
+        Engine::Postgres(server) => problems.extend(postings::check(server)?),
     }
     problems.extend(check_packed(db)?);
     Ok(problems)

@@ -5,7 +5,7 @@
 //! change the chunks below it. If a chunk is split only for its size, the next one repeats its end. Headings
 //! are those of `#` to `######`; fenced code has none.
 
-use crate::base::markdown::{Fence, Fenced, heading};
+use crate::base::markdown::{Fence, FencePlace, heading};
 
 /// Changes whenever the same document would give other passages: an index built by another version is rebuilt.
 pub(crate) const VERSION: &str = "2";
@@ -74,7 +74,7 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
         let end = start + line.len();
         let chars = line.chars().count();
         let bare = line.trim_start_matches('\u{feff}').trim_end();
-        let heading = if fence.next(bare) == Fenced::Outside { heading(bare) } else { None };
+        let heading = if fence.next(bare) == FencePlace::Outside { heading(bare) } else { None };
         if chars <= CHUNK_CHARS {
             pieces.push(Piece { start, end, chars, line: index + 1, heading });
         } else {

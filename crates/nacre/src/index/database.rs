@@ -5,6 +5,7 @@
 use std::cell::{OnceCell, RefCell, RefMut};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::base::Settings;
 use crate::base::caller::Visibility;
@@ -12,10 +13,9 @@ use crate::base::ids::{CollectionName, GroupName};
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time, files};
 use crate::index::{self, Language, Lexicon, Schema, Space};
-use crate::store::Connection;
 use crate::store::audit;
 use crate::store::visibility;
-use crate::store::{Damage, Db};
+use crate::store::{Connection, Damage, Db, Engine, Scope, Server};
 
 /// The owner of a database. It is written into the file, so that a file copied from elsewhere is recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,16 +31,31 @@ impl Owner {
     fn damage(&self, now: Time) -> Damage {
         if self.collection.is_some() { Damage::Leave } else { Damage::SetAside(now) }
     }
+
+    /// Returns the name of the collection; empty for the memory.
+    fn collection_name(&self) -> &str {
+        self.collection.as_ref().map_or("", CollectionName::as_str)
+    }
+}
+
+/// Where a database is.
+#[derive(Clone)]
+pub(crate) enum Location {
+    File(PathBuf),
+    /// A group on a server. A collection is a group of its own.
+    Server(Server),
 }
 
 /// One open database.
 pub(crate) struct Database {
+    location: Location,
+    /// The file, or the address of the server, for messages.
     path: PathBuf,
     owner: Owner,
     schema: &'static Schema,
     language: Language,
     /// The names of documents that shared sessions do not see.
-    private: Vec<String>,
+    private: Arc<[String]>,
     db: Db,
     /// Whether `db` has the views that show what shared sessions see.
     public: bool,
@@ -65,16 +80,22 @@ pub(crate) struct Snapshot<'a> {
 impl Database {
     /// Opens a database. A database that nobody has written to is empty, and no file is created for it.
     pub(crate) fn open(
-        path: PathBuf,
+        location: Location,
         owner: Owner,
         schema: &'static Schema,
         settings: &Settings,
         now: Time,
     ) -> Result<Database> {
-        let (language, private) = (settings.search.language(), settings.visibility.private.clone());
-        let identity = identity(&path);
-        let db = Self::open_file(&path, &owner, schema, identity, now)?;
+        let language = settings.search.language();
+        let private: Arc<[String]> = settings.visibility.private.as_slice().into();
+        let identity = location.identity(&owner)?;
+        let db = location.open(&owner, schema, identity, &private, now)?;
+        let path = match &location {
+            Location::File(path) => path.clone(),
+            Location::Server(server) => server.name().into(),
+        };
         let mut database = Database {
+            location,
             path,
             owner,
             schema,
@@ -92,29 +113,23 @@ impl Database {
         Ok(database)
     }
 
-    fn open_file(
-        path: &Path,
-        owner: &Owner,
-        schema: &Schema,
-        there: Option<Identity>,
-        now: Time,
-    ) -> Result<Db> {
-        match there {
-            Some(_) => Db::open(path, &schema.migrations, owner.damage(now)),
-            None => Db::empty(&schema.migrations),
-        }
-    }
-
     /// Makes sure that the handle uses the current file. Returns whether it is another file than before.
     pub(crate) fn refresh(&mut self, now: Time) -> Result<bool> {
-        let there = identity(&self.path);
+        // A transaction on a server fails if its group was removed, so that it need not be asked each time.
+        if let (Location::Server(server), Some(identity)) = (&self.location, self.identity)
+            && self.owner.collection.is_none()
+            && !server.is_removed(identity.group())
+        {
+            return Ok(false);
+        }
+        let there = self.location.identity(&self.owner)?;
         if there == self.identity {
             return Ok(false);
         }
         self.space = RefCell::default();
-        self.db = Self::open_file(&self.path, &self.owner, self.schema, there, now)?;
+        self.db = self.location.open(&self.owner, self.schema, there, &self.private, now)?;
         (self.public, self.shared) = (false, OnceCell::new());
-        self.identity = identity(&self.path);
+        self.identity = self.location.identity(&self.owner)?;
         self.after_open()?;
         Ok(true)
     }
@@ -124,12 +139,26 @@ impl Database {
         if self.db.on_disk() {
             return Ok(());
         }
-        if let Some(folder) = self.path.parent() {
-            files::create_folder(folder)?;
-        }
-        self.db = Db::open(&self.path, &self.schema.migrations, self.owner.damage(now))?;
+        self.db = match &self.location {
+            Location::File(path) => {
+                if let Some(folder) = path.parent() {
+                    files::create_folder(folder)?;
+                }
+                Db::open(path, &self.schema.migrations, self.owner.damage(now))?
+            }
+            Location::Server(server) => {
+                let group = server.create_group(&self.owner.group, self.owner.collection_name())?;
+                let identity = Some(Identity::on_server(group));
+                self.location.open(&self.owner, self.schema, identity, &self.private, now)?
+            }
+        };
         (self.public, self.shared) = (false, OnceCell::new());
-        self.identity = identity(&self.path);
+        self.identity = self.location.identity(&self.owner)?;
+        self.initialise()
+    }
+
+    /// Writes the owner and the version of the index into a new database.
+    fn initialise(&mut self) -> Result<()> {
         let (owner, language, schema) = (self.owner.clone(), self.language, self.schema);
         let lexicon = &mut self.lexicon;
         self.db.write(|tx| {
@@ -175,14 +204,25 @@ impl Database {
             return Ok(&self.db);
         }
         if self.shared.get().is_none() {
-            let db = match self.db.on_disk() {
-                true => Db::open(&self.path, &self.schema.migrations, Damage::Leave)?,
-                false => Db::empty(&self.schema.migrations)?,
-            };
-            db.outside(|connection| visibility::restrict(connection, &self.private))?;
-            let _ = self.shared.set(db);
+            let _ = self.shared.set(self.open_shared()?);
         }
         Ok(self.shared.get().expect("just put there"))
+    }
+
+    fn open_shared(&self) -> Result<Db> {
+        let db = match (&self.location, self.identity) {
+            (Location::Server(server), Some(identity)) => {
+                let (group, private) = (identity.group(), self.private.clone());
+                let scope = Scope { group, visibility: Visibility::Shared, private };
+                return Ok(Db::on_server(server.clone(), scope));
+            }
+            (Location::File(path), _) if self.db.on_disk() => {
+                Db::open(path, &self.schema.migrations, Damage::Leave)?
+            }
+            _ => Db::empty(&self.schema.migrations)?,
+        };
+        db.outside(|connection| visibility::restrict(connection, &self.private))?;
+        Ok(db)
     }
 
     /// Takes a consistent snapshot for a search.
@@ -196,7 +236,8 @@ impl Database {
     /// Adds the views by which a write on behalf of a shared session checks what that session sees.
     pub(crate) fn make_public(&mut self, now: Time) -> Result<()> {
         self.create(now)?;
-        if !self.public {
+        // A server has these views for everybody.
+        if !self.public && matches!(self.location, Location::File(_)) {
             self.db.outside(|db| visibility::make_public(db, &self.private))?;
             self.public = true;
         }
@@ -261,6 +302,17 @@ impl Database {
         self.db.outside(work)
     }
 
+    /// Deletes all rows of a group on a server.
+    pub(crate) fn delete_on_server(&self) -> Result<()> {
+        match (&self.location, self.identity) {
+            (Location::Server(server), Some(identity)) => {
+                let (group, private) = (identity.group(), self.private.clone());
+                server.delete_group(&Scope { group, visibility: Visibility::Private, private })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Empties the write-ahead log. Returns false if another process is reading; a later checkpoint will do
     /// it.
     pub(crate) fn checkpoint(&self) -> Result<bool> {
@@ -272,14 +324,27 @@ impl Database {
         if !self.db.on_disk() {
             return Ok(0);
         }
-        self.db.read(|db| Ok(pragma(db, "page_count")? * pragma(db, "page_size")?))
+        self.db.read(|db| match db.engine() {
+            Engine::Sqlite(_) => Ok(pragma(db, "page_count")? * pragma(db, "page_size")?),
+            // The pages of a server do not tell which group they belong to. These columns are most of it.
+            Engine::Postgres(_) => {
+                let sql = "SELECT (SELECT coalesce(sum(octet_length(text)), 0) FROM passages)
+                    + (SELECT coalesce(sum(octet_length(data)), 0) FROM vectors)
+                    + (SELECT coalesce(sum(octet_length(data)), 0) FROM postings)";
+                db.one(sql, (), |row| row.get(0))
+            }
+        })
     }
 
     /// Checks the whole database: the file, the index against the rows, and the audit chain. Returns the
     /// problems found.
     pub(crate) fn check(&self) -> Result<Vec<String>> {
-        let mut problems =
-            self.db.outside(|db| db.rows("PRAGMA integrity_check(20)", (), |row| row.get::<String>(0)))?;
+        let mut problems = match &self.location {
+            Location::File(_) => {
+                self.db.outside(|db| db.rows("PRAGMA integrity_check(20)", (), |row| row.get::<String>(0)))?
+            }
+            Location::Server(_) => Vec::new(),
+        };
         problems.retain(|line| line != "ok");
         problems.extend(self.db.read(index::check)?);
         let verified = self.db.read(audit::verify)?;
@@ -293,6 +358,10 @@ impl Database {
         self.check_owner()?;
         if !self.db.on_disk() {
             return Ok(());
+        }
+        // On a server, a file of the workspace may come before the first record.
+        if matches!(self.location, Location::Server(_)) && self.db.read(index::made_by)?.is_none() {
+            return self.initialise();
         }
         let (language, schema, lexicon) = (self.language, self.schema, &mut self.lexicon);
         if self.db.read(|db| index::is_due(db, language))? {
@@ -332,12 +401,43 @@ impl Database {
     }
 }
 
+impl Location {
+    /// Returns the identity of the database, if it exists.
+    fn identity(&self, owner: &Owner) -> Result<Option<Identity>> {
+        match self {
+            Location::File(path) => Ok(identity(path)),
+            Location::Server(server) => {
+                Ok(server.find_group(&owner.group, owner.collection_name())?.map(Identity::on_server))
+            }
+        }
+    }
+
+    fn open(
+        &self,
+        owner: &Owner,
+        schema: &Schema,
+        there: Option<Identity>,
+        private: &Arc<[String]>,
+        now: Time,
+    ) -> Result<Db> {
+        match (self, there) {
+            (_, None) => Db::empty(&schema.migrations),
+            (Location::File(path), _) => Db::open(path, &schema.migrations, owner.damage(now)),
+            (Location::Server(server), Some(there)) => {
+                let scope =
+                    Scope { group: there.group(), visibility: Visibility::Private, private: private.clone() };
+                Ok(Db::on_server(server.clone(), scope))
+            }
+        }
+    }
+}
+
 fn pragma(db: &Connection, name: &str) -> Result<u64> {
     let value: i64 = db.one(&format!("PRAGMA {name}"), (), |row| row.get(0))?;
     Ok(value.unsigned_abs())
 }
 
-/// Distinguishes a file from another one with the same name.
+/// Distinguishes a file from another one with the same name, and a group from others on its server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity(u64, u64);
 
@@ -347,6 +447,15 @@ pub(crate) fn identity(path: &Path) -> Option<Identity> {
 }
 
 impl Identity {
+    fn on_server(group: i32) -> Identity {
+        Identity(u64::from(group.unsigned_abs()), 0)
+    }
+
+    /// Returns the number of a group on a server.
+    fn group(self) -> i32 {
+        i32::try_from(self.0).unwrap_or(0)
+    }
+
     #[cfg(unix)]
     pub(crate) fn of(found: &fs::Metadata) -> Identity {
         use std::os::unix::fs::MetadataExt;

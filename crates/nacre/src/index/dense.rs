@@ -102,7 +102,8 @@ pub(crate) fn write(tx: &Connection, embedded: &[PassageVectors]) -> Result<()> 
 
 /// Removes the vectors of a deleted passage. An empty row stays, so that readers notice.
 pub(crate) fn remove(db: &Connection, stamp: i64, passage: i64) -> Result<()> {
-    db.run("UPDATE embedded SET stamp = $2, data = x'' WHERE passage = $1", (passage, stamp)).map(drop)
+    db.run("UPDATE embedded SET stamp = $2, data = $3 WHERE passage = $1", (passage, stamp, Vec::new()))
+        .map(drop)
 }
 
 /// Removes the empty rows of deleted passages.

@@ -2,8 +2,9 @@
 //! analyser's words, the model's tokens, hints about the sentence) is computed once and reused, so that a
 //! text is read in one pass.
 //!
-//! Nothing of this depends on characters across white space. A test compares a reading with the results of
-//! `analyse`, `wordpiece` and `mark` on the whole text.
+//! None of this depends on characters across white space. A test compares a reading with the results of
+//! `analyse`, `wordpiece` and `mark` on the whole text. A sentence in another language is read again: by the
+//! table of that language's words, and with their English translations as additional words.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,11 +13,14 @@ use foldhash::HashMap;
 
 use super::analyse::{self, Language};
 use super::mark::Hints;
-use super::piece::{self, Cut};
+use super::piece::{self, Cutter};
+use crate::index::embed::foreign::{self, Odds};
 use crate::index::embed::wordpiece;
 
 /// The number of runs in a shelf: as many as a hash table of 65,536 slots takes.
 const SHELF_RUNS: usize = 7 << 13;
+/// The most English words that a part of a word in another language is indexed with.
+const MAX_TRANSLATIONS: usize = 2;
 /// The number of words kept from one transaction to the next.
 const MAX_CACHED_WORDS: usize = 2 * SHELF_RUNS;
 /// The cached words.
@@ -57,6 +61,7 @@ struct Run {
     rows: Span,
     length: u8,
     hints: Hints,
+    odds: Odds,
 }
 
 #[derive(Clone, Copy)]
@@ -73,6 +78,8 @@ pub(crate) struct Reading {
     /// The same words in the form that the full-text index takes.
     pub(crate) joined: String,
     pub(crate) hints: Hints,
+    /// Whether a sentence is in another language than English.
+    is_foreign: bool,
     /// The rows of the model's tokens.
     rows: Vec<u32>,
     /// The end of each piece in `rows`.
@@ -98,6 +105,7 @@ impl Reading {
         self.words.clear();
         self.joined.clear();
         self.hints = Hints::default();
+        self.is_foreign = false;
         self.rows.clear();
         self.ends.clear();
     }
@@ -126,46 +134,79 @@ impl Lexicon {
     /// `longest` words.
     pub(crate) fn read(&mut self, text: &str, longest: usize, reading: &mut Reading) {
         reading.clear();
-        let mut cut = Cut::new(longest);
+        let mut cut = Cutter::new(longest);
+        let mut sentence = Sentence::default();
         for line in text.split('\n') {
             for run in line.split_whitespace() {
-                cut.add(self.read_run(run, reading));
+                let read = self.read_run(run, reading);
+                cut.add(read.length);
+                sentence.odds += read.odds;
+                sentence.runs.push(run);
                 if piece::ends_sentence(run) {
+                    self.end_sentence(&mut sentence, reading);
                     reading.ends.extend(cut.end_sentence(reading.rows.len()));
                 }
             }
+            self.end_sentence(&mut sentence, reading);
             reading.ends.extend(cut.end_sentence(reading.rows.len()));
         }
         reading.ends.extend(cut.end());
     }
 
-    /// Returns the number of words as a person would count them.
-    fn read_run(&mut self, run: &str, reading: &mut Reading) -> usize {
-        let Some(key) = key(run) else { return self.read_uncached(run, reading).0 };
-        if let Some((length, _)) = self.shelf.find(key, reading) {
-            return length;
+    /// Ends a sentence. One in another language is read again.
+    fn end_sentence(&mut self, sentence: &mut Sentence<'_>, reading: &mut Reading) {
+        if sentence.runs.is_empty() {
+            return;
+        }
+        if sentence.is_foreign() {
+            reading.is_foreign = true;
+            reading.rows.truncate(sentence.start);
+            reading.hints |= Hints::of_foreign(&sentence.runs);
+            for run in &sentence.runs {
+                foreign::tokens(run, |_, row| reading.rows.push(row));
+                foreign::translate(run, MAX_TRANSLATIONS, |english, _| {
+                    for word in analyse::words(english, self.language) {
+                        self.add_word(word, reading);
+                    }
+                });
+                foreign::spell(run, |name| self.add_word(name, reading));
+            }
+        }
+        sentence.next(reading.rows.len());
+    }
+
+    /// Returns what is known of a run of characters apart from its words and rows.
+    fn read_run(&mut self, run: &str, reading: &mut Reading) -> RunFacts {
+        let Some(key) = key(run) else { return self.read_uncached(run, reading) };
+        if let Some(facts) = self.shelf.find(key, reading) {
+            return facts;
         }
         let from = (reading.words.len(), reading.joined.len(), reading.rows.len());
         let found = self.older.find(key, reading);
-        let (length, hints) = found.unwrap_or_else(|| self.read_uncached(run, reading));
+        let facts = found.unwrap_or_else(|| self.read_uncached(run, reading));
         if self.shelf.runs.len() >= SHELF_RUNS {
             self.older = std::mem::take(&mut self.shelf);
         }
-        self.shelf.keep(key, reading, from, length, hints);
-        length
+        self.shelf.keep(key, reading, from, facts);
+        facts
     }
 
     /// Reads a run that is not cached.
-    fn read_uncached(&mut self, run: &str, reading: &mut Reading) -> (usize, Hints) {
+    fn read_uncached(&mut self, run: &str, reading: &mut Reading) -> RunFacts {
         for word in analyse::words(run, self.language) {
-            reading.joined.push_str(&word);
-            reading.joined.push(' ');
-            reading.words.push(self.number(word));
+            self.add_word(word, reading);
         }
         wordpiece::tokens(run, |_, row| reading.rows.push(row));
         let hints = Hints::of(run);
         reading.hints |= hints;
-        (run.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count(), hints)
+        let length = run.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count();
+        RunFacts { length, hints, odds: Odds::of(run) }
+    }
+
+    fn add_word(&mut self, word: String, reading: &mut Reading) {
+        reading.joined.push_str(&word);
+        reading.joined.push(' ');
+        reading.words.push(self.number(word));
     }
 
     fn number(&mut self, word: String) -> u32 {
@@ -180,27 +221,54 @@ impl Lexicon {
     }
 }
 
+/// The properties of a run apart from its words and rows.
+#[derive(Clone, Copy)]
+struct RunFacts {
+    /// The number of words as a person would count them.
+    length: usize,
+    hints: Hints,
+    /// How likely it is to be in another language than English.
+    odds: Odds,
+}
+
+/// The sentence being read.
+#[derive(Default)]
+struct Sentence<'t> {
+    runs: Vec<&'t str>,
+    /// Where its rows start.
+    start: usize,
+    odds: Odds,
+    /// The odds by the sentences before it.
+    context: Odds,
+}
+
+impl Sentence<'_> {
+    /// Tells whether it is in another language than English.
+    fn is_foreign(&self) -> bool {
+        (self.odds + self.context).is_foreign()
+    }
+
+    /// Starts the next sentence.
+    fn next(&mut self, start: usize) {
+        self.context = (self.context + self.odds).faded();
+        (self.odds, self.start) = (Odds::default(), start);
+        self.runs.clear();
+    }
+}
+
 impl Shelf {
-    /// Adds the reading of a cached run; returns the number of words as a person would count them, and the
-    /// hints.
-    fn find(&self, key: Key, reading: &mut Reading) -> Option<(usize, Hints)> {
+    /// Adds the reading of a cached run.
+    fn find(&self, key: Key, reading: &mut Reading) -> Option<RunFacts> {
         let run = self.runs.get(&key)?;
-        reading.words.extend_from_slice(&self.read.words[run.words.range()]);
+        extend(&mut reading.words, &self.read.words[run.words.range()]);
         reading.joined.push_str(&self.read.joined[run.joined.range()]);
-        reading.rows.extend_from_slice(&self.read.rows[run.rows.range()]);
+        extend(&mut reading.rows, &self.read.rows[run.rows.range()]);
         reading.hints |= run.hints;
-        Some((usize::from(run.length), run.hints))
+        Some(RunFacts { length: usize::from(run.length), hints: run.hints, odds: run.odds })
     }
 
     /// Caches a run whose reading starts at `from` in `reading`, unless it is too long.
-    fn keep(
-        &mut self,
-        key: Key,
-        reading: &Reading,
-        from: (usize, usize, usize),
-        length: usize,
-        hints: Hints,
-    ) {
+    fn keep(&mut self, key: Key, reading: &Reading, from: (usize, usize, usize), facts: RunFacts) {
         let (words, joined, rows) =
             (&reading.words[from.0..], &reading.joined[from.1..], &reading.rows[from.2..]);
         let run = || {
@@ -208,8 +276,9 @@ impl Shelf {
                 words: Span::new(self.read.words.len(), words.len())?,
                 joined: Span::new(self.read.joined.len(), joined.len())?,
                 rows: Span::new(self.read.rows.len(), rows.len())?,
-                length: u8::try_from(length).ok()?,
-                hints,
+                length: u8::try_from(facts.length).ok()?,
+                hints: facts.hints,
+                odds: facts.odds,
             })
         };
         if let Some(run) = run() {
@@ -218,6 +287,14 @@ impl Shelf {
             self.read.joined.push_str(joined);
             self.read.rows.extend_from_slice(rows);
         }
+    }
+}
+
+/// Appends numbers. Most runs have one, for which a copy of a slice is slow.
+fn extend(all: &mut Vec<u32>, more: &[u32]) {
+    match more {
+        [one] => all.push(*one),
+        more => all.extend_from_slice(more),
     }
 }
 
@@ -233,7 +310,10 @@ impl Span {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use proptest::prelude::*;
+    use proptest::test_runner::TestRunner;
 
     use super::*;
 
@@ -243,39 +323,111 @@ mod tests {
         rows
     }
 
-    /// Generates texts with relevant features: punctuation, line breaks, all kinds of white space, scripts,
-    /// long sentences.
+    /// Generates texts with relevant features: punctuation, line breaks, all kinds of white space, long sentences; half of
+    /// them English, the others with words and scripts of other languages.
     fn texts() -> impl Strategy<Value = String> {
-        let run = prop_oneof![
+        let ascii = prop_oneof![
             6 => "[a-cA-C]{1,3}[.!?,:_'’-]?",
             2 => "(do|user_name|getUserName|e-mail|C\\+\\+|I'm|1990|3rd|Always|well-known|x){1,2}[.?]?",
-            1 => "\\PC{1,6}",
-            1 => "[\u{300}\u{301}\u{e9}ßﬁ東京都。！？\u{915}\u{94d}]{1,4}",
+            4 => "(the|house|of|with|was|they)[.?]?",
         ];
+        let other = prop_oneof![
+            2 => "\\PC{1,6}",
+            2 => "[\u{300}\u{301}\u{e9}ßﬁ東京都。！？\u{915}\u{94d}]{1,4}",
+            1 => "(der|Zug|que|está|книга|회의|année|Versicherungsnummer)[.?]?",
+        ];
+        let other = prop_oneof![6 => ascii.clone(), 3 => other];
         let space = prop_oneof![8 => " ", 1 => "[\n\t\u{b}\u{85}\u{a0}\u{2009}\u{3000}]{1,2}", 1 => "\r\n"];
-        prop::collection::vec((run, space), 0..200)
-            .prop_map(|parts| parts.into_iter().map(|(run, space)| run + &space).collect())
+        let text = |run: BoxedStrategy<String>, most| {
+            prop::collection::vec((run, space.clone()), 0..most)
+                .prop_map(|parts| parts.into_iter().map(|(run, space)| run + &space).collect::<String>())
+        };
+        prop_oneof![text(ascii.boxed(), 200), text(other.boxed(), 200)]
     }
 
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-        #[test]
-        fn a_reading_says_what_the_whole_text_says(
-            texts in prop::collection::vec(texts(), 1..4),
-            longest in 3..70usize,
-        ) {
+    /// Splits a text into sentences, by lines and by the ends of runs.
+    fn sentences(text: &str) -> Vec<String> {
+        let mut sentences = Vec::new();
+        for line in text.split('\n') {
+            let runs: Vec<&str> = line.split_whitespace().collect();
+            sentences
+                .extend(runs.split_inclusive(|run| piece::ends_sentence(run)).map(|runs| runs.join(" ")));
+        }
+        sentences
+    }
+
+    /// Returns the words and the rows of a sentence. `before` is what the sentences before it say about its language.
+    fn read_sentence(sentence: &str, before: &mut Odds) -> (Vec<String>, Vec<u32>) {
+        let odds = sentence.split_whitespace().map(Odds::of).fold(*before, |sum, own| sum + own);
+        let (mut words, mut all) = (analyse::words(sentence, Language::default()), Vec::new());
+        if odds.is_foreign() {
+            foreign::tokens(sentence, |_, row| all.push(row));
+            for run in sentence.split_whitespace() {
+                foreign::translate(run, MAX_TRANSLATIONS, |english, _| {
+                    words.extend(analyse::words(english, Language::default()));
+                });
+                foreign::spell(run, |name| words.push(name));
+            }
+        } else {
+            all = rows(sentence);
+        }
+        *before = odds.faded();
+        (words, all)
+    }
+
+    #[test]
+    fn a_reading_says_what_the_whole_text_says() {
+        let cases = (prop::collection::vec(texts(), 1..4), 3..70usize);
+        let (english, other) = (Cell::new(0), Cell::new(0));
+        let mut runner = TestRunner::new(ProptestConfig::with_cases(64));
+        let check = |(texts, longest): (Vec<String>, usize)| {
             let (mut lexicon, mut reading) = (Lexicon::default(), Reading::default());
             // The second time everything is cached.
             for text in texts.iter().chain(&texts) {
                 lexicon.read(text, longest, &mut reading);
                 let words: Vec<&str> =
                     reading.words.iter().map(|number| lexicon.word(*number as usize)).collect();
-                prop_assert_eq!(&words, &analyse::words(text, Language::default()));
+                let mut before = Odds::default();
+                let (mut expected_words, mut expected_rows) = (Vec::new(), Vec::new());
+                for piece in piece::cut(text, longest) {
+                    let read = sentences(piece).into_iter().map(|own| read_sentence(&own, &mut before));
+                    let (own_words, own_rows): (Vec<_>, Vec<_>) = read.unzip();
+                    expected_words.extend(own_words.concat());
+                    expected_rows.push(own_rows.concat());
+                }
+                prop_assert_eq!(&words, &expected_words);
                 prop_assert_eq!(reading.joined.trim_end(), words.join(" "));
-                let expected: Vec<_> = piece::cut(text, longest).into_iter().map(rows).collect();
-                prop_assert_eq!(reading.pieces().collect::<Vec<_>>(), expected);
+                prop_assert_eq!(reading.pieces().collect::<Vec<_>>(), expected_rows);
+                if reading.is_foreign {
+                    other.set(other.get() + 1);
+                } else {
+                    english.set(english.get() + 1);
+                    prop_assert_eq!(&words, &analyse::words(text, Language::default()));
+                    let whole: Vec<_> = piece::cut(text, longest).into_iter().map(rows).collect();
+                    prop_assert_eq!(reading.pieces().collect::<Vec<_>>(), whole);
+                }
             }
+            Ok(())
+        };
+        runner.run(&cases, check).unwrap();
+        assert!(english.get() > 10 && other.get() > 10, "{english:?} {other:?}");
+    }
+
+    #[test]
+    fn a_sentence_in_another_language_is_indexed_with_english_words() {
+        let (mut lexicon, mut reading) = (Lexicon::default(), Reading::default());
+        let text = "The dog is ill. Der Zug hat heute leider Verspätung. Ja. We stay at home.";
+        for longest in [3, usize::MAX] {
+            lexicon.read(text, longest, &mut reading);
+            assert!(reading.is_foreign);
+            let words: Vec<&str> = reading.joined.split_whitespace().collect();
+            assert!(words.starts_with(&["the", "dog", "is", "ill"]), "{words:?}");
+            assert!(words.contains(&"zug") && words.contains(&"train"), "{words:?}");
         }
+        let all: Vec<u32> = reading.pieces().flatten().copied().collect();
+        let (first, last) = (rows("The dog is ill."), rows("We stay at home."));
+        assert!(all.starts_with(&first) && all.ends_with(&last), "English keeps its rows");
+        assert!(all.iter().any(|row| first.iter().chain(&last).all(|other| other < row)));
     }
 
     #[test]

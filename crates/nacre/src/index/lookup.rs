@@ -1,9 +1,12 @@
 //! Index queries: how many passages there are, and which of them contain a word.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
+use super::postings;
+use crate::base::origin::RecordOrigin;
 use crate::base::{Result, Time};
-use crate::store::Connection;
+use crate::store::{Connection, Engine, Row};
 
 /// Returns the number of passages.
 pub(crate) fn count(db: &Connection) -> Result<i64> {
@@ -17,24 +20,23 @@ pub(crate) fn df(db: &Connection, term: &str) -> Result<i64> {
 
 /// Returns the passages that match an FTS5 expression, each with its `bm25()`.
 pub(crate) fn scored(db: &Connection, expression: &str) -> Result<Vec<(u32, f64)>> {
+    if let Engine::Postgres(server) = db.engine() {
+        return postings::scored(server, expression);
+    }
     let sql = "SELECT rowid, bm25(passages_fts) FROM passages_fts WHERE passages_fts MATCH $1";
     db.rows(sql, [expression], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Passes every passage that matches an FTS5 expression to `take`.
 pub(crate) fn matching(db: &Connection, expression: &str, mut take: impl FnMut(u32)) -> Result<()> {
+    if let Engine::Postgres(server) = db.engine() {
+        postings::matching(server, expression)?.into_iter().for_each(take);
+        return Ok(());
+    }
     db.each("SELECT rowid FROM passages_fts WHERE passages_fts MATCH $1", [expression], |row| {
         take(row.get(0)?);
         Ok(ControlFlow::Continue(()))
     })
-}
-
-/// Returns the ids of current entries among the `most` passages that match an FTS5 expression best.
-pub(crate) fn best_entries(db: &Connection, expression: &str, most: usize) -> Result<Vec<String>> {
-    let sql = "WITH hits AS MATERIALIZED
-            (SELECT rowid AS id FROM passages_fts WHERE passages_fts MATCH $1 ORDER BY rank LIMIT $2)
-        SELECT ref FROM hits JOIN passages USING (id) WHERE kind = 'entry' AND live";
-    db.rows(sql, (expression, most), |row| row.get(0))
 }
 
 /// A passage that may contradict a statement.
@@ -44,17 +46,15 @@ pub(crate) struct Candidate {
     pub(crate) title: String,
     pub(crate) text: String,
     pub(crate) at: Time,
+    pub(crate) origin: RecordOrigin,
     /// The first line of a document's chunk, from 1.
     pub(crate) first_line: i64,
 }
 
-/// Returns the current entries, facts and chunks among the `most` passages that match an FTS5 expression best.
+/// Returns the current entries, facts and chunks among the `most` passages that match an FTS5 expression best, oldest
+/// first.
 pub(crate) fn best_statements(db: &Connection, expression: &str, most: usize) -> Result<Vec<Candidate>> {
-    let sql = "WITH hits AS MATERIALIZED
-            (SELECT rowid AS id FROM passages_fts WHERE passages_fts MATCH $1 ORDER BY rank LIMIT $2)
-        SELECT kind, ref, title, text, at, coalesce(first_line, 1) FROM hits JOIN passages USING (id)
-        WHERE kind IN ('entry', 'fact', 'chunk') AND live";
-    db.rows(sql, (expression, most), |row| {
+    let candidate = |row: &Row<'_>| {
         Ok(Candidate {
             kind: row.get(0)?,
             reference: row.get(1)?,
@@ -62,7 +62,38 @@ pub(crate) fn best_statements(db: &Connection, expression: &str, most: usize) ->
             text: row.get(3)?,
             at: row.get(4)?,
             first_line: row.get(5)?,
+            origin: row.get(6)?,
         })
+    };
+    if let Engine::Postgres(server) = db.engine() {
+        let sql = "SELECT kind, ref, title, text, at, coalesce(first_line, 1), origin FROM passages
+            WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each($1)) AND kind IN ('entry', 'fact', 'chunk') AND live
+            ORDER BY id";
+        let ids = postings::best(server, expression, most)?;
+        return db.rows(sql, [serde_json::to_string(&ids)?], candidate);
+    }
+    let sql = "WITH hits AS MATERIALIZED
+            (SELECT rowid AS id FROM passages_fts WHERE passages_fts MATCH $1 ORDER BY rank LIMIT $2)
+        SELECT kind, ref, title, text, at, coalesce(first_line, 1), origin FROM hits JOIN passages USING (id)
+        WHERE kind IN ('entry', 'fact', 'chunk') AND live ORDER BY id";
+    db.rows(sql, (expression, most), candidate)
+}
+
+/// Returns chunks of documents that were indexed after this passage, in the order of their ids.
+pub(crate) fn chunks_after(db: &Connection, passage: i64, most: usize) -> Result<Vec<(i64, Candidate)>> {
+    let sql = "SELECT id, ref, title, text, at, coalesce(first_line, 1), origin FROM passages
+        WHERE kind = 'chunk' AND live AND id > $1 ORDER BY id LIMIT $2";
+    db.rows(sql, (passage, most), |row| {
+        let candidate = Candidate {
+            kind: "chunk".to_owned(),
+            reference: row.get(1)?,
+            title: row.get(2)?,
+            text: row.get(3)?,
+            at: row.get(4)?,
+            first_line: row.get(5)?,
+            origin: row.get(6)?,
+        };
+        Ok((row.get(0)?, candidate))
     })
 }
 
@@ -87,7 +118,7 @@ pub(crate) fn document_lines(
 ) -> Result<()> {
     // `$` is the character after `#`. The number of the chunk follows.
     let sql = "SELECT text, at, coalesce(first_line, 1), substr(ref, length($1) + 2) FROM passages
-        WHERE kind = 'chunk' AND ref >= $1 || '#' AND ref < $1 || '$'";
+        WHERE kind = 'chunk' AND ref >= $1 || '#' AND ref < $1 || '$' ORDER BY ref";
     db.each(sql, [path], |row| {
         let (at, first_line): (Time, i64) = (row.get(1)?, row.get(2)?);
         if row.text(3)?.parse::<usize>().is_err() {
@@ -111,10 +142,20 @@ pub(crate) fn having_any(
     past_too: bool,
     most: usize,
 ) -> Result<Vec<String>> {
+    let wanted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    let [one, other] = kinds;
+    let expression = wanted.join(" OR ");
+    if let Engine::Postgres(server) = db.engine() {
+        let ids = postings::best(server, &expression, usize::MAX)?;
+        let sql = "SELECT id, ref FROM passages WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each($1))
+            AND kind IN ($2, $3) AND (live OR $4)";
+        let params = (serde_json::to_string(&ids)?, one, other, past_too);
+        let mut found: HashMap<i64, String> =
+            db.rows(sql, params, |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect();
+        return Ok(ids.iter().filter_map(|id| found.remove(id)).take(most).collect());
+    }
     let sql = "WITH hits AS MATERIALIZED (SELECT rowid, rank FROM passages_fts WHERE passages_fts MATCH $1)
         SELECT ref FROM hits JOIN passages ON passages.id = hits.rowid
         WHERE kind IN ($2, $3) AND (live OR $4) ORDER BY rank LIMIT $5";
-    let wanted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-    let [one, other] = kinds;
-    db.rows(sql, (wanted.join(" OR "), one, other, past_too, most), |row| row.get(0))
+    db.rows(sql, (expression, one, other, past_too, most), |row| row.get(0))
 }

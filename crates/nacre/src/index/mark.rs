@@ -9,7 +9,7 @@ use regex::Regex;
 
 use super::passage::{Passage, Standing};
 use crate::base::Time;
-use crate::base::words::{self, List};
+use crate::base::words::{self, List, begins};
 
 /// The size of a packed mark, in bytes.
 pub(crate) const MARK_BYTES: usize = 16;
@@ -208,8 +208,27 @@ impl Hints {
         self.possible & flag != 0
     }
 
-    /// Returns the hints of a run of characters without white space. The words are English; texts in other
-    /// languages are ranked without hints.
+    /// Returns the hints of a sentence in another language. Most of the phrases are German, Spanish and French.
+    pub(crate) fn of_foreign(runs: &[&str]) -> Hints {
+        static FIRST_PERSON: List = words::MESSAGES_OTHER.list("personal");
+        static TIME: List = words::MARKS_OTHER.list("time");
+        static INSTRUCTION: List = words::MARKS_OTHER.list("instruction");
+        static PREFERENCE: List = words::MARKS_OTHER.list("preference");
+        let lower = |run: &&str| run.to_lowercase().replace('’', "'");
+        let words: Vec<String> = runs.iter().map(lower).collect();
+        let bare = |word: &String| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
+        let words: Vec<String> = words.iter().map(bare).filter(|word| !word.is_empty()).collect();
+        let mut flags = 0;
+        let mut add = |flag: u16, is: bool| flags |= if is { flag } else { 0 };
+        add(flag::FIRST_PERSON, words.iter().any(|word| FIRST_PERSON.has(word)));
+        add(flag::TIME, words.iter().any(|word| TIME.has(word)));
+        add(flag::INSTRUCTION, INSTRUCTION.iter().any(|phrase| begins(&words, phrase)));
+        let said = |phrase: &&str| (0..words.len()).any(|place| begins(&words[place..], phrase));
+        add(flag::PREFERENCE, PREFERENCE.iter().any(said));
+        Hints { certain: flags, possible: 0 }
+    }
+
+    /// Returns the hints of a run of characters without white space. The words are English.
     pub(crate) fn of(run: &str) -> Hints {
         let mut hints = Hints::default();
         if run.starts_with(char::is_uppercase) {
@@ -260,6 +279,9 @@ fn sentence_flags(text: &str, hints: Hints, by_assistant: bool) -> u16 {
         )
     });
     let mut flags = hints.certain;
+    if by_assistant {
+        flags &= !(flag::INSTRUCTION | flag::PREFERENCE);
+    }
     // A picture's caption after the text is not part of the sentence.
     let said = text.split("[photo:").next().unwrap_or(text).trim_end();
     if said.ends_with(['?', '？']) {
@@ -375,6 +397,23 @@ mod tests {
             ("Lisbon. Porto.", 0),
         ] {
             assert_eq!(flags(text, false), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn sentences_in_german_spanish_and_french_are_marked() {
+        for (text, expected) in [
+            ("Immer auf Deutsch antworten.", flag::INSTRUCTION),
+            ("Ich mag keinen Kaffee.", flag::PREFERENCE | flag::FIRST_PERSON),
+            ("Gestern war der Zug spät.", flag::TIME),
+            ("A partir de ahora, escribe las fechas completas.", flag::INSTRUCTION),
+            ("No me gusta el café.", flag::PREFERENCE | flag::FIRST_PERSON),
+            ("Désormais, réponds en français.", flag::INSTRUCTION),
+            ("Je préfère le thé.", flag::PREFERENCE | flag::FIRST_PERSON),
+            ("Le chien dort dans la cuisine.", 0),
+        ] {
+            let runs: Vec<&str> = text.split_whitespace().collect();
+            assert_eq!(Hints::of_foreign(&runs).certain, expected, "{text}");
         }
     }
 

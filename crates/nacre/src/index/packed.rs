@@ -13,11 +13,26 @@ use super::scan::{self, Quantised, VECTOR_BYTES};
 use super::sketch::Sketches;
 use super::state::{self, EPOCH_KEY, ReembeddingProgress, invalidate_readers, number};
 use crate::base::Result;
-use crate::store::Connection;
+use crate::store::{Connection, Engine};
 
 /// The number of records in one row.
-const MARKS_PER_ROW: usize = 1024;
-const VECTORS_PER_ROW: usize = 256;
+struct PerRow {
+    marks: usize,
+    vectors: usize,
+}
+
+/// SQLite writes only the changed pages of a row.
+const ON_SQLITE: PerRow = PerRow { marks: 1024, vectors: 256 };
+/// A server writes the whole row, which fits a page.
+const ON_POSTGRES: PerRow = PerRow { marks: 128, vectors: 16 };
+
+fn per_row(db: &Connection) -> &'static PerRow {
+    match db.engine() {
+        Engine::Sqlite(_) => &ON_SQLITE,
+        Engine::Postgres(_) => &ON_POSTGRES,
+    }
+}
+
 /// The number of vectors by which a row grows. A row that grows is rewritten; otherwise it is updated in
 /// place.
 const ROW_GROWTH_VECTORS: usize = 32;
@@ -28,12 +43,16 @@ pub(crate) fn clear_packed(db: &Connection) -> Result<()> {
 }
 
 /// Marks to write, by row.
-#[derive(Default)]
 pub(crate) struct Marks {
     rows: BTreeMap<i64, Vec<u8>>,
+    per_row: usize,
 }
 
 impl Marks {
+    pub(crate) fn new(db: &Connection) -> Marks {
+        Marks { rows: BTreeMap::new(), per_row: per_row(db).marks }
+    }
+
     pub(crate) fn set(&mut self, db: &Connection, id: i64, mark: &Mark) -> Result<()> {
         let (row, at) = self.row(db, id)?;
         row[at..at + mark::MARK_BYTES].copy_from_slice(&mark.to_bytes());
@@ -46,13 +65,13 @@ impl Marks {
     }
 
     fn row(&mut self, db: &Connection, id: i64) -> Result<(&mut Vec<u8>, usize)> {
-        let (chunk, place) = split(id, MARKS_PER_ROW);
+        let (chunk, place) = split(id, self.per_row);
         let row = match self.rows.entry(chunk) {
             Entry::Occupied(row) => row.into_mut(),
             Entry::Vacant(free) => {
                 let sql = "SELECT data FROM marks WHERE chunk = $1";
                 let mut row: Vec<u8> = db.row(sql, [chunk], |row| row.get(0))?.unwrap_or_default();
-                row.resize(MARKS_PER_ROW * mark::MARK_BYTES, 0);
+                row.resize(self.per_row * mark::MARK_BYTES, 0);
                 free.insert(row)
             }
         };
@@ -74,14 +93,16 @@ pub(crate) struct Vectors {
     next: i64,
     /// Records not written yet; the first of them has number `next - held.len()`.
     held: Vec<u8>,
+    per_row: usize,
 }
 
 impl Vectors {
     pub(crate) fn open(db: &Connection) -> Result<Vectors> {
         let sql = "SELECT chunk, used FROM vectors ORDER BY chunk DESC LIMIT 1";
-        let rows = i64::try_from(VECTORS_PER_ROW).expect("a small number");
+        let per_row = per_row(db).vectors;
+        let rows = i64::try_from(per_row).expect("a small number");
         let next = db.row(sql, (), |row| Ok(row.get::<i64>(0)? * rows + row.get::<i64>(1)?))?;
-        Ok(Vectors { next: next.unwrap_or(0), held: Vec::new() })
+        Ok(Vectors { next: next.unwrap_or(0), held: Vec::new(), per_row })
     }
 
     /// Returns the number of the next vector.
@@ -98,7 +119,7 @@ impl Vectors {
     ) -> Result<()> {
         self.held.extend_from_slice(&record(passage, vector));
         self.next += 1;
-        if split(self.next, VECTORS_PER_ROW).1 == 0 { self.flush(db, stamp) } else { Ok(()) }
+        if split(self.next, self.per_row).1 == 0 { self.flush(db, stamp) } else { Ok(()) }
     }
 
     /// Writes the held records; they fit the last row, because a full row is written at once.
@@ -108,11 +129,13 @@ impl Vectors {
         }
         let count = self.held.len() / VECTOR_BYTES;
         let first = self.next - i64::try_from(count).expect("one row at most");
-        let (chunk, place) = split(first, VECTORS_PER_ROW);
+        let (chunk, place) = split(first, self.per_row);
         let (start, used) = (place * VECTOR_BYTES, i64::try_from(place + count).expect("a row's length"));
         let mut row = Vec::new();
-        if place > 0 {
-            let mut blob = db.sqlite().blob_open(MAIN_DB, "vectors", "data", chunk, false)?;
+        if place > 0
+            && let Engine::Sqlite(sqlite) = db.engine()
+        {
+            let mut blob = sqlite.blob_open(MAIN_DB, "vectors", "data", chunk, false)?;
             if blob.len() >= start + self.held.len() {
                 blob.write_at(&self.held, start)?;
                 blob.close()?;
@@ -124,9 +147,15 @@ impl Vectors {
             row.resize(start, 0);
             blob.read_at_exact(&mut row, 0)?;
             blob.close()?;
+        } else if place > 0 {
+            row = db
+                .row("SELECT data FROM vectors WHERE chunk = $1", [chunk], |row| row.get(0))?
+                .unwrap_or_default();
+            row.resize(start, 0);
         }
         row.append(&mut self.held);
-        row.resize((place + count).next_multiple_of(ROW_GROWTH_VECTORS) * VECTOR_BYTES, 0);
+        let size = (place + count).next_multiple_of(ROW_GROWTH_VECTORS).min(self.per_row);
+        row.resize(size * VECTOR_BYTES, 0);
         let sql = "INSERT INTO vectors (chunk, stamp, used, data) VALUES ($1, $2, $3, $4)
             ON CONFLICT (chunk) DO UPDATE SET stamp = excluded.stamp, used = excluded.used, data = excluded.data";
         db.run(sql, (chunk, stamp, used, row))?;
@@ -136,9 +165,14 @@ impl Vectors {
     /// Overwrites the vectors of a deleted passage.
     pub(crate) fn clear(&mut self, db: &Connection, stamp: i64, slot: i64, count: i64) -> Result<()> {
         self.flush(db, stamp)?;
+        let Engine::Sqlite(sqlite) = db.engine() else {
+            let mut rows = Rows::default();
+            rows.replace(db, slot..slot + count, 0, &[])?;
+            return rows.flush(db, stamp);
+        };
         for number in slot..slot + count {
-            let (chunk, place) = split(number, VECTORS_PER_ROW);
-            let mut blob = db.sqlite().blob_open(MAIN_DB, "vectors", "data", chunk, false)?;
+            let (chunk, place) = split(number, self.per_row);
+            let mut blob = sqlite.blob_open(MAIN_DB, "vectors", "data", chunk, false)?;
             blob.write_at(&[0; VECTOR_BYTES], place * VECTOR_BYTES)?;
             blob.close()?;
             db.run("UPDATE vectors SET stamp = $2 WHERE chunk = $1", (chunk, stamp))?;
@@ -166,7 +200,7 @@ impl Rows {
         let fits = places.end - places.start >= i64::try_from(vectors.len()).unwrap_or(i64::MAX);
         let mut vectors = vectors.iter().take(if fits { usize::MAX } else { 0 });
         for number in places {
-            let (chunk, place) = split(number, VECTORS_PER_ROW);
+            let (chunk, place) = split(number, per_row(db).vectors);
             let row = match self.rows.entry(chunk) {
                 Entry::Occupied(row) => row.into_mut(),
                 Entry::Vacant(free) => {
@@ -224,6 +258,7 @@ pub(crate) struct Space {
 impl Space {
     /// Refreshes the copy from the database: only changed rows are read.
     pub(crate) fn refresh(&mut self, db: &Connection) -> Result<()> {
+        let PerRow { marks: marks_per_row, vectors: vectors_per_row } = *per_row(db);
         let now = state::last_stamp(db)?;
         if now == self.stamp {
             return Ok(());
@@ -236,10 +271,10 @@ impl Space {
         self.old = id(old.start)..id(old.end);
         let changed = "SELECT chunk, data FROM marks WHERE stamp > $1 ORDER BY chunk";
         db.each(changed, [self.stamp], |row| {
-            let start = usize::try_from(row.get::<i64>(0)?).unwrap_or(0) * MARKS_PER_ROW;
+            let start = usize::try_from(row.get::<i64>(0)?).unwrap_or(0) * marks_per_row;
             let data = row.bytes(1)?;
-            if self.marks.len() < start + MARKS_PER_ROW {
-                self.marks.resize(start + MARKS_PER_ROW, Mark::default());
+            if self.marks.len() < start + marks_per_row {
+                self.marks.resize(start + marks_per_row, Mark::default());
             }
             for (mark, bytes) in
                 self.marks[start..].iter_mut().zip(data.as_chunks::<{ mark::MARK_BYTES }>().0)
@@ -253,8 +288,8 @@ impl Space {
         let since = if self.old == (0..u32::MAX) { i64::MAX } else { self.stamp };
         let mut sketched = Vec::new();
         db.each(changed, [since], |row| {
-            let start = usize::try_from(row.get::<i64>(0)?).unwrap_or(0) * VECTORS_PER_ROW * VECTOR_BYTES;
-            let used = usize::try_from(row.get::<i64>(1)?).unwrap_or(0).min(VECTORS_PER_ROW) * VECTOR_BYTES;
+            let start = usize::try_from(row.get::<i64>(0)?).unwrap_or(0) * vectors_per_row * VECTOR_BYTES;
+            let used = usize::try_from(row.get::<i64>(1)?).unwrap_or(0).min(vectors_per_row) * VECTOR_BYTES;
             match row.bytes(2)?.get(..used) {
                 // The first time all of them come one after the other: zeros first would double the work.
                 Some(data) if self.vectors.len() == start => self.vectors.extend_from_slice(data),

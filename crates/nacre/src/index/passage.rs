@@ -1,6 +1,7 @@
 //! A passage: the one searchable form of everything that can be found.
 
 use crate::base::Time;
+use crate::base::origin::RecordOrigin;
 use crate::base::settings::Rank;
 
 /// The kind of the passages of exchanges.
@@ -14,6 +15,8 @@ pub(crate) struct Passage {
     /// Text that describes the passage and is searched with it: tags, a heading. A message has none of its
     /// own.
     pub(crate) title: String,
+    /// The origin of its record.
+    pub(crate) origin: RecordOrigin,
     /// The author: `user`, `assistant` or a name.
     pub(crate) author: Option<String>,
     pub(crate) at: Time,
@@ -36,6 +39,7 @@ impl Passage {
             reference,
             text,
             title,
+            origin: RecordOrigin::default(),
             author: None,
             at,
             live: true,

@@ -36,7 +36,7 @@ fn is_page(passage: &Passage) -> bool {
 }
 
 /// Splits a text into pieces, run by run.
-pub(super) struct Cut {
+pub(super) struct Cutter {
     longest: usize,
     /// Whether anything was read, and whether it was in the current sentence.
     begun: bool,
@@ -48,9 +48,9 @@ pub(super) struct Cut {
     piece: usize,
 }
 
-impl Cut {
-    pub(super) fn new(longest: usize) -> Cut {
-        Cut { longest, begun: false, open: false, start: 0, sentence: 0, piece: 0 }
+impl Cutter {
+    pub(super) fn new(longest: usize) -> Cutter {
+        Cutter { longest, begun: false, open: false, start: 0, sentence: 0, piece: 0 }
     }
 
     /// Adds a run of characters with this many words.

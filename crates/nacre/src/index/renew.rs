@@ -15,11 +15,10 @@ use super::state::{
     StaleParts, VERSION_KEY, adopt, current_version, last, made_by, noted, set_old, set_value, stale,
 };
 use super::write::{self, STORED_COLUMNS};
-use super::{Language, dense, packed, state};
+use super::{Language, dense, packed, postings, state};
 use crate::base::Result;
 use crate::index::embed::builtin;
-use crate::store::Connection;
-use crate::store::Migrations;
+use crate::store::{Connection, Engine, Migrations};
 
 /// How a rebuild treats documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,10 +50,11 @@ pub(crate) fn rebuild(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<usize> {
     adopt(db, language)?;
-    db.batch(
-        "INSERT INTO passages_fts (passages_fts) VALUES ('delete-all');
-         DELETE FROM terms; DELETE FROM authors; DELETE FROM passages WHERE kind NOT IN ('message', 'chunk');",
-    )?;
+    match db.engine() {
+        Engine::Sqlite(_) => db.batch("INSERT INTO passages_fts (passages_fts) VALUES ('delete-all')")?,
+        Engine::Postgres(server) => postings::clear(server)?,
+    }
+    db.batch("DELETE FROM terms; DELETE FROM authors; DELETE FROM passages WHERE kind NOT IN ('message', 'chunk');")?;
     db.batch(match documents {
         Documents::Forget => "DELETE FROM documents; DELETE FROM passages WHERE kind = 'chunk';",
         Documents::Keep => "UPDATE documents SET mtime = NULL;",
@@ -172,7 +172,7 @@ fn renew(tx: &Connection, lexicon: &mut Lexicon, most: usize) -> Result<usize> {
     );
     tx.each(&sql, (old.start, old.end, most), |row| {
         let (id, passage) = write::stored(row)?;
-        let (slot, pieces): (Option<i64>, Option<i64>) = (row.get(10)?, row.get(11)?);
+        let (slot, pieces): (Option<i64>, Option<i64>) = (row.get(11)?, row.get(12)?);
         write::read_text(lexicon, &passage, &mut reading);
         let vectors: Vec<_> =
             reading.pieces().map(|piece| builtin::quantise(&builtin::embed_rows(piece))).collect();

@@ -157,8 +157,7 @@ pub(super) fn set_old(db: &Connection, range: &Range<i64>) -> Result<()> {
 
 /// Returns the highest passage id ever used.
 pub(super) fn last(db: &Connection) -> Result<i64> {
-    let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'passages'";
-    Ok(db.row(sql, (), |row| row.get(0))?.unwrap_or(0))
+    db.last_number("passages")
 }
 
 pub(super) fn value(db: &Connection, key: &str) -> Result<Option<String>> {

@@ -7,10 +7,11 @@ use std::ops::ControlFlow;
 use super::lexicon::{Lexicon, Reading};
 use super::mark::{self, Mark, flag};
 use super::passage::{EXCHANGE, Passage, Standing};
-use super::{dense, packed, piece, state};
+use super::{dense, packed, piece, postings, state};
+use crate::base::origin::RecordOrigin;
 use crate::base::{Result, Time};
 use crate::index::embed::builtin;
-use crate::store::{Connection, Row, ToSql};
+use crate::store::{Connection, Engine, Row, ToSql};
 
 /// Returns the title that is searched with a text. For a message, it is computed from the day and the speaker
 /// instead of being stored.
@@ -39,6 +40,8 @@ pub(crate) struct Writer<'a> {
     df: Frequencies,
     marks: packed::Marks,
     vectors: packed::Vectors,
+    /// The words, on a server. SQLite's index takes them one passage at a time.
+    postings: postings::Changes,
 }
 
 /// Changes of document frequencies by word number, collected until the end: a common word then takes one
@@ -63,8 +66,9 @@ impl<'a> Writer<'a> {
             text: Reading::default(),
             title: Reading::default(),
             df: Frequencies::default(),
-            marks: packed::Marks::default(),
+            marks: packed::Marks::new(db),
             vectors: packed::Vectors::open(db)?,
+            postings: postings::Changes::default(),
         })
     }
 
@@ -77,7 +81,8 @@ impl<'a> Writer<'a> {
 
     /// Writes a passage, unless its reference exists. Returns whether it was written.
     pub(crate) fn insert(&mut self, passage: &Passage) -> Result<bool> {
-        let Passage { kind, reference, text, title, author, at, live, place, standing: _, slice } = passage;
+        let Passage { kind, reference, text, title, origin, author, at, live, place, standing: _, slice } =
+            passage;
         self.read(passage);
         let slot = self.vectors.next();
         let (session, seq) = place.unzip();
@@ -85,9 +90,9 @@ impl<'a> Writer<'a> {
         let (first_line, last_line) = lines.unzip();
         let pieces = self.pieces();
         let sql = "INSERT INTO passages (kind, ref, text, title, author, at, live, session, seq, slot, pieces, hash,
-                first_line, last_line)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (kind, ref) DO NOTHING";
-        let fields: [&dyn ToSql; 14] = [
+                first_line, last_line, origin)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT (kind, ref) DO NOTHING";
+        let fields: [&dyn ToSql; 15] = [
             kind,
             reference,
             text,
@@ -102,6 +107,7 @@ impl<'a> Writer<'a> {
             &hash,
             &first_line,
             &last_line,
+            origin,
         ];
         if self.db.run(sql, fields)? == 0 {
             return Ok(false);
@@ -130,8 +136,16 @@ impl<'a> Writer<'a> {
     /// Writes the data derived from the passage that was read last.
     fn insert_derived(&mut self, id: i64, passage: &Passage) -> Result<()> {
         self.count(1);
-        let sql = "INSERT INTO passages_fts (rowid, text, title) VALUES ($1, $2, $3)";
-        self.db.run(sql, (id, &self.text.joined, &self.title.joined))?;
+        match self.db.engine() {
+            Engine::Sqlite(_) => {
+                let sql = "INSERT INTO passages_fts (rowid, text, title) VALUES ($1, $2, $3)";
+                self.db.run(sql, (id, &self.text.joined, &self.title.joined))?;
+            }
+            Engine::Postgres(_) => {
+                let words = self.text.joined.split_whitespace().chain(self.title.joined.split_whitespace());
+                self.postings.add(id, words);
+            }
+        }
         let words = self.text.words.len() + self.title.words.len();
         self.marks.set(self.db, id, &Mark::of(passage, words, self.text.hints))?;
         for piece in self.text.pieces() {
@@ -157,9 +171,17 @@ impl<'a> Writer<'a> {
         })?;
         let Some((id, slot, pieces)) = found else { return Ok(()) };
         self.count(-1);
-        // A contentless index must be told which words to remove: the same that were added.
-        let sql = "INSERT INTO passages_fts (passages_fts, rowid, text, title) VALUES ('delete', $1, $2, $3)";
-        self.db.run(sql, (id, &self.text.joined, &self.title.joined))?;
+        match self.db.engine() {
+            Engine::Sqlite(_) => {
+                // A contentless index must be told which words to remove: the same that were added.
+                let sql = "INSERT INTO passages_fts (passages_fts, rowid, text, title) VALUES ('delete', $1, $2, $3)";
+                self.db.run(sql, (id, &self.text.joined, &self.title.joined))?;
+            }
+            Engine::Postgres(_) => {
+                let words = self.text.joined.split_whitespace().chain(self.title.joined.split_whitespace());
+                self.postings.remove(id, words);
+            }
+        }
         self.db.run("DELETE FROM passages WHERE id = $1", [id])?;
         self.marks.set(self.db, id, &Mark::default())?;
         if let (Some(slot), Some(pieces)) = (slot, pieces) {
@@ -207,6 +229,9 @@ impl<'a> Writer<'a> {
     pub(crate) fn finish(mut self) -> Result<()> {
         self.marks.flush(self.db, self.stamp)?;
         self.vectors.flush(self.db, self.stamp)?;
+        if let Engine::Postgres(server) = self.db.engine() {
+            self.postings.flush(server)?;
+        }
         let words = self.df.words.iter().enumerate().filter(|(_, (change, _))| *change != 0);
         let mut changes: Vec<(&str, i64)> =
             words.map(|(number, (change, _))| (self.lexicon.word(number), *change)).collect();
@@ -214,8 +239,9 @@ impl<'a> Writer<'a> {
         changes.sort_unstable();
         let list =
             changes.iter().map(|(word, change)| format!("\"{word}\":{change}")).collect::<Vec<_>>().join(",");
-        let sql = "INSERT INTO terms (term, df) SELECT key, value FROM json_each($1) WHERE true
-            ON CONFLICT (term) DO UPDATE SET df = df + excluded.df";
+        let sql =
+            "INSERT INTO terms (term, df) SELECT key, CAST(value AS BIGINT) FROM json_each($1) WHERE true
+            ON CONFLICT (term) DO UPDATE SET df = terms.df + excluded.df";
         self.db.run(sql, [format!("{{{list}}}")])?;
         for (word, _) in changes.iter().filter(|(_, change)| *change < 0) {
             self.db.run("DELETE FROM terms WHERE term = $1 AND df <= 0", [word])?;
@@ -246,7 +272,7 @@ pub(super) fn read_text(lexicon: &mut Lexicon, passage: &Passage, reading: &mut 
 }
 
 /// The columns of a passage from which all its derived data can be rebuilt.
-pub(super) const STORED_COLUMNS: &str = "id, ref, text, title, author, at, live, session, seq, kind";
+pub(super) const STORED_COLUMNS: &str = "id, ref, text, title, author, at, live, session, seq, kind, origin";
 
 /// Reads a passage and its id from its row.
 pub(super) fn stored(row: &Row<'_>) -> Result<(i64, Passage)> {
@@ -261,6 +287,7 @@ pub(super) fn stored(row: &Row<'_>) -> Result<(i64, Passage)> {
         reference: row.get(1)?,
         text: row.get(2)?,
         title: row.get(3)?,
+        origin: row.get(10)?,
         author: row.get(4)?,
         at: row.get(5)?,
         live: row.get(6)?,
@@ -314,6 +341,12 @@ pub(crate) fn remove(db: &Connection, kind: &str, reference: &str) -> Result<()>
 /// Removes one passage from default searches, or restores it.
 pub(crate) fn set_live(db: &Connection, kind: &str, reference: &str, live: bool) -> Result<()> {
     write(db, |writer| writer.set_live(kind, reference, live))
+}
+
+/// Changes the origin of one passage.
+pub(crate) fn set_origin(db: &Connection, kind: &str, reference: &str, origin: RecordOrigin) -> Result<()> {
+    let sql = "UPDATE passages SET origin = $3 WHERE kind = $1 AND ref = $2";
+    db.run(sql, (kind, reference, origin)).map(drop)
 }
 
 /// Changes one entry's weight independent of any question.

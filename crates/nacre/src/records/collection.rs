@@ -7,9 +7,9 @@
 
 use crate::index::ReembeddingProgress;
 use crate::index::fill::EmbeddingProgress;
-use crate::store::{Connection, Row};
+use crate::store::{Connection, Lock, Row, Wait};
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -150,6 +150,11 @@ pub fn remove(view: &mut View<'_>, name: &CollectionName) -> Result<Record> {
             .append(tx, caller)?;
         Ok(record)
     })?;
+    if view.is_on_server() {
+        open(view, name)?.delete_on_server()?;
+        view.close_collection(name);
+        return Ok(record);
+    }
     view.close_collection(name);
     let path = path(view, name);
     // The database first: a leftover log is recognized and ignored.
@@ -346,7 +351,10 @@ fn source(path: &Path) -> Result<String> {
 
 /// Waits until no other process writes to the collection. The lock ends when the file is closed, at the
 /// latest with the process.
-fn lock(view: &View<'_>, name: &CollectionName) -> Result<File> {
+fn lock(view: &View<'_>, name: &CollectionName) -> Result<Option<Lock>> {
+    if view.is_on_server() {
+        return view.lock(&format!("{COLLECTIONS_FOLDER}/{name}.lock"), Wait::Yes);
+    }
     let path = path(view, name).with_extension("lock");
     if let Some(folder) = path.parent() {
         files::create_folder(folder)?;
@@ -357,7 +365,7 @@ fn lock(view: &View<'_>, name: &CollectionName) -> Result<File> {
         // If another process dropped the collection, it deleted the lock file too, and this lock is void.
         let held = file.metadata().map_err(Error::io(&path))?;
         if database::identity(&path) == Some(Identity::of(&held)) {
-            return Ok(file);
+            return Ok(Some(Lock::File(file)));
         }
     }
 }

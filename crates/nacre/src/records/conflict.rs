@@ -176,6 +176,36 @@ pub(crate) fn open(db: &Connection) -> Result<Vec<OpenConflict>> {
     Ok(open)
 }
 
+/// Returns the open conflicts between two entries: the id of the older one and that of the newer one.
+pub(crate) fn open_between_entries(db: &Connection) -> Result<Vec<(String, String)>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM conflicts JOIN passages AS first ON first.kind = 'entry' AND first.ref = one AND first.live
+            JOIN passages AS second ON second.kind = 'entry' AND second.ref = other AND second.live
+        WHERE kept IS DISTINCT FROM 'both'"
+    );
+    let mut pairs = Vec::new();
+    for conflict in db.rows(&sql, (), from_row)? {
+        if let Some(OpenConflict { first, second, .. }) = resolve(db, conflict)? {
+            let (older, newer) = if first.at > second.at { (second, first) } else { (first, second) };
+            pairs.push((older.reference, newer.reference));
+        }
+    }
+    Ok(pairs)
+}
+
+/// Returns the last chunk of a document whose lines were compared with the current statements.
+pub(crate) fn last_compared(db: &Connection) -> Result<i64> {
+    let value: Option<String> =
+        db.row("SELECT value FROM meta WHERE key = 'compared'", (), |row| row.get(0))?;
+    Ok(value.and_then(|value| value.parse().ok()).unwrap_or(0))
+}
+
+/// Sets the last chunk of a document whose lines were compared.
+pub(crate) fn set_last_compared(db: &Connection, passage: i64) -> Result<()> {
+    let sql = "INSERT INTO meta (key, value) VALUES ('compared', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    db.run(sql, [passage.to_string()]).map(drop)
+}
+
 /// Returns the conflict with this number, settled or not.
 pub(crate) fn get(db: &Connection, number: i64) -> Result<Option<Conflict>> {
     db.row(&format!("SELECT {COLUMNS} FROM conflicts WHERE number = $1"), [number], from_row)

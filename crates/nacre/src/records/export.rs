@@ -5,6 +5,7 @@ mod tree;
 
 use crate::group::View;
 use crate::store::Connection;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs;
@@ -16,13 +17,15 @@ use serde::{Deserialize, Serialize};
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
 use crate::base::ids::{CollectionName, EntryId, GroupName, ProjectName};
+use crate::base::origin::RecordOrigin;
 use crate::base::progress::{Progress, Unit};
-use crate::base::{Error, Result, Time, files};
+use crate::base::{Error, Result, Time, files, redact};
 use crate::records::conflict::{self, ComparedStatements, Conflict};
 use crate::records::entry::{self, Entry, EntryType, Version};
 use crate::records::lesson::{self, Lesson};
 use crate::records::project::{item, task};
 use crate::records::session::exchange;
+use crate::records::tombstone::Tombstones;
 use crate::records::{collection, graph, session, workspace};
 use crate::store::audit;
 use crate::store::{Files, beside};
@@ -77,6 +80,9 @@ pub(crate) struct Records {
     /// The projects of sessions, by id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) session_projects: BTreeMap<String, ProjectName>,
+    /// The origins of sessions, by id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    session_origins: BTreeMap<String, RecordOrigin>,
     /// The ids of shared sessions. All other sessions are private.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) shared_sessions: Vec<String>,
@@ -96,6 +102,78 @@ pub struct ExportReport {
     pub files: Vec<&'static str>,
     /// The number of entries, including superseded and archived ones.
     pub entries: usize,
+    /// Rows and tables of a damaged database that could not be read.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unreadable: usize,
+    /// The number of credentials that were recognized: in the clear, or masked in a redacted export.
+    pub credentials: usize,
+}
+
+/// How an export treats the credentials that are recognized.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credentials {
+    /// Writes them as they were stored: a backup.
+    Keep,
+    /// Masks them: a copy to hand on.
+    Mask,
+}
+
+/// Makes the copies that an export writes, and counts the credentials in them.
+struct Copies {
+    credentials: Credentials,
+    count: usize,
+}
+
+impl Copies {
+    /// Returns a text as the export has it.
+    fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        let masked = redact::document(text);
+        self.count += masked.matches(redact::MASK).count().saturating_sub(text.matches(redact::MASK).count());
+        if self.credentials == Credentials::Mask { masked } else { Cow::Borrowed(text) }
+    }
+
+    /// Returns lines of JSON as the export has them.
+    fn lines(&mut self, text: &str) -> String {
+        text.split_inclusive('\n').map(|line| self.line(line)).collect()
+    }
+
+    fn line(&mut self, line: &str) -> String {
+        match serde_json::from_str::<serde_json::Value>(line) {
+            Ok(mut value) if self.credentials == Credentials::Mask => {
+                self.count_in(&value);
+                redact::value(&mut value);
+                value.to_string() + "\n"
+            }
+            Ok(value) => {
+                self.count_in(&value);
+                line.to_owned()
+            }
+            Err(_) => self.text(line).into_owned(),
+        }
+    }
+
+    fn count_in(&mut self, value: &serde_json::Value) {
+        match value {
+            serde_json::Value::String(text) => drop(self.text(text)),
+            serde_json::Value::Array(items) => items.iter().for_each(|item| self.count_in(item)),
+            serde_json::Value::Object(fields) => fields.values().for_each(|field| self.count_in(field)),
+            _ => {}
+        }
+    }
+
+    /// Returns a file as the export has it.
+    fn file(&mut self, name: &str, bytes: Vec<u8>) -> Vec<u8> {
+        if let Some(plain) = name.strip_suffix(".gz") {
+            let unpacked = session::gzip::unpack(&bytes).unwrap_or_default();
+            let copy = self.file(plain, unpacked);
+            let mut packed = Vec::new();
+            let is_packed = session::gzip::pack(&copy, &mut packed).is_ok();
+            return if self.credentials == Credentials::Mask && is_packed { packed } else { bytes };
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let copy = if name.ends_with(".jsonl") { self.lines(&text) } else { self.text(&text).into_owned() };
+        if self.credentials == Credentials::Mask { copy.into_bytes() } else { bytes }
+    }
 }
 
 /// The result of an import.
@@ -118,6 +196,9 @@ pub struct ImportReport {
     pub tasks: usize,
     /// Entries that existed already.
     pub present: usize,
+    /// Entries that were deleted here for good, and stay deleted.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub deleted: usize,
     /// Current entries with the same content as a current entry here. They were imported as superseded by it.
     pub same_content: usize,
     /// Proposals that were added.
@@ -151,23 +232,32 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// Writes everything into `folder`. Secrets are not masked: the export is the person's own copy, and only
-/// they can read it.
+/// Returns what was read, or nothing and counts the failure: one damaged row must not keep the rest from being saved.
+fn or_count<T: Default>(read: Result<T>, unreadable: &mut usize) -> T {
+    read.unwrap_or_else(|_| {
+        *unreadable += 1;
+        T::default()
+    })
+}
+
+/// Writes everything into `folder`.
 pub(crate) fn write(
     db: &Connection,
     group: &GroupName,
     own: &Files,
     folder: &Path,
     now: Time,
+    credentials: Credentials,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<ExportReport> {
+    let mut copies = Copies { credentials, count: 0 };
     let is_empty = || fs::read_dir(folder).is_ok_and(|mut files| files.next().is_none());
     if folder.exists() && !is_export(folder) && !is_empty() {
         return Err(Error::FolderNotEmpty { path: folder.to_owned() });
     }
     let before = read(folder).ok().and_then(|records| records.files).unwrap_or_default();
     files::create_folder(folder)?;
-    let entries = entry::all(db)?;
+    let (entries, mut unreadable) = entry::readable(db)?;
     let count_sql =
         "SELECT (SELECT count(*) FROM audit) + (SELECT count(*) FROM passages WHERE kind = 'message')";
     let rows: usize = db.one(count_sql, (), |row| row.get(0))?;
@@ -180,7 +270,7 @@ pub(crate) fn write(
     step(entries.len());
     let mut versions = HashMap::new();
     for entry in &entries {
-        let earlier = entry::versions(db, &entry.id)?;
+        let earlier = or_count(entry::versions(db, &entry.id), &mut unreadable);
         if !earlier.is_empty() {
             versions.insert(entry.id.clone(), earlier);
         }
@@ -190,10 +280,12 @@ pub(crate) fn write(
         collection::all(db)?.into_iter().map(|record| (record.name, record.sources)).collect();
     let readable = readable(&entries, &collections, group, now);
     let group = group.to_string();
-    let (graph, turns, tasks) = (graph::Records::all(db)?, Turns::read(db)?, task::TaskRecords::read(db)?);
+    let graph = or_count(graph::Records::all(db), &mut unreadable);
+    let turns = or_count(Turns::read(db), &mut unreadable);
+    let tasks = or_count(task::TaskRecords::read(db), &mut unreadable);
     let (shared_sessions, session_formats) = (session::shared(db)?, session::formats(db)?);
-    let (projects, rows) = (projects(db)?, Rows::all(db)?);
-    let exported = tree::write(own, folder, &mut step)?;
+    let (projects, rows) = (projects(db)?, or_count(Rows::all(db), &mut unreadable));
+    let exported = tree::write(own, folder, &mut |name, bytes| copies.file(name, bytes), &mut step)?;
     let records = Records {
         format: FORMAT_VERSION,
         group,
@@ -205,9 +297,10 @@ pub(crate) fn write(
         tasks,
         projects,
         rows,
-        conflicts: conflict::all(db)?,
+        conflicts: or_count(conflict::all(db), &mut unreadable),
         session_formats,
         session_projects: session::projects(db)?,
+        session_origins: session::origins(db)?,
         shared_sessions,
         files: Some(exported.clone()),
         unreadable: 0,
@@ -222,25 +315,40 @@ pub(crate) fn write(
     let mut files = vec![RECORDS_FILE, MARKDOWN_FILE, AUDIT_FILE, SESSIONS_FILE, ITEMS_FILE, TASKS_FILE];
     files.extend(tree::folders(records.files.as_deref().unwrap_or_default()));
     // `Value` sorts its keys, so the same records give the same bytes.
-    let records = serde_json::to_string_pretty(&serde_json::to_value(&records)?)?;
+    let mut records = serde_json::to_value(&records)?;
+    copies.count_in(&records);
+    if credentials == Credentials::Mask {
+        redact::value(&mut records);
+    }
+    let counted = copies.count;
+    let records = serde_json::to_string_pretty(&records)?;
     files::write_atomically(&folder.join(RECORDS_FILE), records.as_bytes())?;
-    files::write_atomically(&folder.join(MARKDOWN_FILE), readable.as_bytes())?;
-    files::write_atomically(&folder.join(AUDIT_FILE), audit_lines.as_bytes())?;
-    files::write_atomically(&folder.join(SESSIONS_FILE), session::lines(db, &mut step)?.as_bytes())?;
-    let items = serde_json::to_string_pretty(&item::all(db)?)? + "\n";
-    files::write_atomically(&folder.join(ITEMS_FILE), items.as_bytes())?;
-    files::write_atomically(&folder.join(TASKS_FILE), task::as_file(db)?.as_bytes())?;
+    let items = serde_json::to_string_pretty(&or_count(item::all(db), &mut unreadable))? + "\n";
+    let messages = session::lines(db, &mut step)?;
+    for (name, text) in [
+        (MARKDOWN_FILE, readable.as_str()),
+        (AUDIT_FILE, &audit_lines),
+        (SESSIONS_FILE, &messages),
+        (ITEMS_FILE, &items),
+        (TASKS_FILE, &task::as_file(db)?),
+    ] {
+        let is_lines = name.ends_with(".jsonl") && credentials == Credentials::Mask;
+        let copy = if is_lines { Cow::Owned(copies.lines(text)) } else { copies.text(text) };
+        files::write_atomically(&folder.join(name), copy.as_bytes())?;
+    }
     // An earlier export may have files that were deleted since.
     for gone in before.iter().filter(|path| !exported.contains(path)) {
         tree::remove(folder, gone);
     }
-    Ok(ExportReport { folder: folder.to_owned(), files, entries: count })
+    // The other files repeat the records.
+    Ok(ExportReport { folder: folder.to_owned(), files, entries: count, unreadable, credentials: counted })
 }
 
 /// Returns the folders of the projects whose files are read, by name.
 pub(crate) fn projects(db: &Connection) -> Result<BTreeMap<String, String>> {
-    let rows =
-        db.rows("SELECT name, folder FROM projects WHERE extract", (), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows = db.rows("SELECT name, folder FROM projects WHERE extract ORDER BY number", (), |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
     Ok(rows.into_iter().collect())
 }
 
@@ -334,6 +442,12 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
         "entry_history ADD COLUMN private INTEGER DEFAULT 0",
         "exchanges ADD COLUMN project TEXT",
         "projects ADD COLUMN extract INTEGER DEFAULT 1",
+        "entries ADD COLUMN origin TEXT DEFAULT 'agent'",
+        "facts ADD COLUMN origin TEXT DEFAULT 'agent'",
+        "relations ADD COLUMN origin TEXT DEFAULT 'agent'",
+        "exchanges ADD COLUMN origin TEXT DEFAULT 'agent'",
+        "lessons ADD COLUMN origin TEXT DEFAULT 'person'",
+        "lessons ADD COLUMN state TEXT DEFAULT 'confirmed'",
     ] {
         let _ = db.batch(&format!("ALTER TABLE {column}"));
     }
@@ -356,6 +470,7 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
         conflicts: conflict::all(&db).unwrap_or_default(),
         session_formats: session::formats(&db).unwrap_or_default(),
         session_projects: session::projects(&db).unwrap_or_default(),
+        session_origins: session::origins(&db).unwrap_or_default(),
         shared_sessions: session::shared(&db).unwrap_or_default(),
         files: None,
         unreadable: 0,
@@ -407,10 +522,15 @@ impl Drop for SalvageCopy {
 /// Imports records. Ids, numbers, times and scores stay, but a number that is in use here is replaced.
 pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<ImportReport> {
     let mut done = ImportReport { unreadable: records.unreadable, ..ImportReport::default() };
+    let deleted = Tombstones::load(db)?;
     for entry in &records.entries {
         let present = "SELECT EXISTS (SELECT 1 FROM entries WHERE id = $1)";
         if db.one(present, [&entry.id], |row| row.get(0))? {
             done.present += 1;
+            continue;
+        }
+        if deleted.cover(&entry.content) {
+            done.deleted += 1;
             continue;
         }
         let mut entry = Entry { behavioral: entry.r#type.behavioral(), ..entry.clone() };
@@ -449,16 +569,17 @@ pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<Import
 
 /// Writes everything the group holds into `folder`, as Markdown for people and JSON for [`import`].
 pub fn export(view: &View<'_>, folder: &Path) -> Result<ExportReport> {
-    export_with(view, folder, &mut |_| {})
+    export_with(view, folder, Credentials::Keep, &mut |_| {})
 }
 
 /// Exports like [`export`], and reports each record to `progress`.
 pub fn export_with(
     view: &View<'_>,
     folder: &Path,
+    credentials: Credentials,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<ExportReport> {
-    view.read_all(|db| write(db, view.name(), view.files(), folder, view.now(), progress))
+    view.read_all(|db| write(db, view.name(), view.files(), folder, view.now(), credentials, progress))
 }
 
 /// Tells whether a folder is an export.
@@ -470,14 +591,17 @@ pub fn is_export(folder: &Path) -> bool {
 pub fn import(view: &mut View<'_>, folder: &Path) -> Result<ImportReport> {
     let found = read(folder)?;
     let shared = view.read_all(|db| session::absent(db, &found.shared_sessions))?;
+    // A session that exists already keeps its own.
+    let with_origin: Vec<String> = found.session_origins.keys().cloned().collect();
+    let new = view.read_all(|db| session::absent(db, &with_origin))?;
     let mut imported = import_records(view, &found)?;
     let put = import_files(view, folder, found.files.as_deref())?;
     (imported.files, imported.files_kept) = (put.added, put.kept);
-    imported.projects = found.projects;
+    imported.projects = found.projects.clone();
     let known = view.read_all(projects)?;
     imported.projects.retain(|name, _| !known.contains_key(name));
     let here = collection::names(view)?;
-    imported.collections = found.collections;
+    imported.collections = found.collections.clone();
     imported.collections.retain(|name, _| !here.contains(name));
     if let Some(file) = sessions(folder) {
         let input = fs::File::open(&file).map_err(Error::io(&file))?;
@@ -488,10 +612,13 @@ pub fn import(view: &mut View<'_>, folder: &Path) -> Result<ImportReport> {
         session::catch_up_all(view)?;
         workspace::sync(view)?;
     }
-    if !shared.is_empty() || !found.session_formats.is_empty() || !found.session_projects.is_empty() {
+    let Records { session_formats: formats, session_projects: projects, session_origins: origins, .. } =
+        &found;
+    if !(shared.is_empty() && formats.is_empty() && projects.is_empty() && new.is_empty()) {
         view.write(|tx| {
-            session::set_formats(tx, &found.session_formats)?;
-            session::set_projects(tx, &found.session_projects)?;
+            session::set_formats(tx, formats)?;
+            session::set_projects(tx, projects)?;
+            session::set_origins(tx, origins.iter().filter(|(id, _)| new.contains(*id)))?;
             session::set_shared(tx, &shared)
         })?;
     }
@@ -542,5 +669,30 @@ impl Turns {
             done.1 += usize::from(lesson::insert(db, lesson)?);
         }
         Ok(done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Settings;
+    use crate::base::caller::Caller;
+    use crate::tools;
+    use crate::tools::home::Home;
+
+    #[test]
+    fn one_unreadable_row_kept_the_rest_from_being_exported() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::new(folder.path(), Settings::default());
+        let caller = Caller::person("person".parse().unwrap(), Time::from_millis(1_767_225_600_000));
+        let mut group = home.group(&"main".parse().unwrap(), caller.now).unwrap();
+        let mut view = group.enter(&caller).unwrap();
+        for content in ["The lake is deep", "The hill is high"] {
+            tools::call(&mut view, "memory_store", serde_json::json!({ "content": content })).unwrap();
+        }
+        view.write(|tx| tx.run("UPDATE entries SET content = CAST(x'ff41' AS TEXT) WHERE number = 1", ()))
+            .unwrap();
+        let report = export(&view, &folder.path().join("export")).unwrap();
+        assert_eq!((report.entries, report.unreadable), (1, 1));
     }
 }

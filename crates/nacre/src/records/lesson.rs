@@ -4,15 +4,33 @@
 use serde::{Deserialize, Serialize};
 
 use super::session::exchange;
+use crate::base::named::named;
+use crate::base::origin::RecordOrigin;
 use crate::base::text::cut;
 use crate::base::{Result, Time, redact};
 use crate::index::{self, Language, alike as words, analyse};
-use crate::store::{Connection, Row};
+use crate::records::tombstone::Tombstones;
+use crate::store::{Connection, Row, ToSql};
 
 /// The maximum length of a lesson.
 pub(crate) const MAX_LESSON_CHARS: usize = 300;
 /// Two lessons with at least this likeness are the same lesson.
 pub(crate) const MIN_SAME_LIKENESS: f64 = 0.5;
+
+named! {
+    /// Whether a lesson is injected.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum LessonState {
+        /// Learned once. It waits until a person confirms it or it recurs in another session.
+        Waiting = "waiting",
+        /// Injected where it applies.
+        #[default]
+        Confirmed = "confirmed",
+        /// Out of use with its session.
+        Quarantined = "quarantined",
+    }
+}
 
 /// A lesson that the user taught.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +55,12 @@ pub struct Lesson {
     pub learned_at: Time,
     /// The session in which it was learned.
     pub session: String,
+    /// Whether it is injected.
+    #[serde(default)]
+    pub state: LessonState,
+    /// The origin of the correction.
+    #[serde(default = "person")]
+    pub origin: RecordOrigin,
     /// Whether it is hidden from shared sessions. Almost all lessons are.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub private: bool,
@@ -44,6 +68,10 @@ pub struct Lesson {
 
 fn yes() -> bool {
     true
+}
+
+fn person() -> RecordOrigin {
+    RecordOrigin::Person
 }
 
 impl Lesson {
@@ -69,19 +97,93 @@ pub(crate) fn is_known(db: &Connection, text: &str) -> Result<bool> {
 pub(crate) fn insert(db: &Connection, lesson: &Lesson) -> Result<bool> {
     let language = index::language(db)?;
     let Lesson {
-        text, asked, weight, recurred, injected, kept, broken, learned_at, session, private, ..
+        text,
+        asked,
+        weight,
+        recurred,
+        injected,
+        kept,
+        broken,
+        learned_at,
+        session,
+        private,
+        state,
+        origin,
+        ..
     } = lesson;
     let text = cut(text, MAX_LESSON_CHARS);
-    if text.trim().is_empty() || alike(db, &text, MIN_SAME_LIKENESS, language)?.is_some() {
+    if text.trim().is_empty()
+        || Tombstones::load(db)?.cover(&text)
+        || alike(db, &text, MIN_SAME_LIKENESS, language)?.is_some()
+    {
         return Ok(false);
     }
-    let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING";
-    let (folded, asked) = (exchange::hash(&[&analyse::fold(&text)]), cut(asked, MAX_LESSON_CHARS));
+    let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private,
+            state, origin)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING";
+    let (folded, asked) = (key(&text), cut(asked, MAX_LESSON_CHARS));
     let weight = weight.clamp(0.0, 1.0);
-    let fields =
-        (&text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private);
+    let fields: [&dyn ToSql; 13] = [
+        &text,
+        &folded,
+        &asked,
+        &weight,
+        recurred,
+        injected,
+        kept,
+        broken,
+        learned_at,
+        session,
+        private,
+        &state.as_str(),
+        origin,
+    ];
     Ok(db.run(sql, fields)? > 0)
+}
+
+/// Writes a lesson as several machines together have it. Returns its number.
+pub(crate) fn put_replica(db: &Connection, lesson: &Lesson) -> Result<Option<i64>> {
+    let Lesson {
+        text,
+        asked,
+        weight,
+        recurred,
+        injected,
+        kept,
+        broken,
+        learned_at,
+        session,
+        private,
+        state,
+        origin,
+        ..
+    } = lesson;
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private,
+            state, origin)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+        ON CONFLICT (folded) DO UPDATE SET text = excluded.text, asked = excluded.asked, weight = excluded.weight,
+            recurred = excluded.recurred, injected = excluded.injected, kept = excluded.kept, broken = excluded.broken,
+            learned_at = excluded.learned_at, session = excluded.session, private = excluded.private,
+            state = excluded.state, origin = excluded.origin RETURNING number";
+    let (folded, state) = (key(text), state.as_str());
+    let fields: [&dyn ToSql; 13] = [
+        text, &folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private, &state,
+        origin,
+    ];
+    db.row(sql, fields, |row| row.get(0))
+}
+
+/// Returns the hash by which two lessons are the same.
+pub(crate) fn key(text: &str) -> String {
+    exchange::hash(&[&analyse::fold(text)])
+}
+
+/// Deletes a lesson.
+pub(crate) fn remove(db: &Connection, number: i64) -> Result<()> {
+    db.run("DELETE FROM lessons WHERE number = $1", [number]).map(drop)
 }
 
 pub(crate) fn count_injected(db: &Connection, numbers: &[i64]) -> Result<()> {
@@ -101,7 +203,8 @@ pub(crate) fn number(source: &str) -> Option<i64> {
 }
 
 const COLUMNS: &str =
-    "number, text, asked, weight, recurred, injected, kept, broken, learned_at, session, private";
+    "number, text, asked, weight, recurred, injected, kept, broken, learned_at, session, private, state,
+    origin";
 
 /// Returns all lessons, newest first.
 pub(crate) fn all(db: &Connection) -> Result<Vec<Lesson>> {
@@ -125,6 +228,8 @@ fn from_row(row: &Row<'_>) -> Result<Lesson> {
         learned_at: row.get(8)?,
         session: row.get(9)?,
         private: row.get(10)?,
+        state: LessonState::of_name(row.text(11)?).unwrap_or(LessonState::Waiting),
+        origin: row.get(12)?,
     })
 }
 

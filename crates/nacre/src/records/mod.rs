@@ -9,9 +9,15 @@ pub mod export;
 pub mod graph;
 pub mod import;
 pub(crate) mod lesson;
+pub mod past;
 pub mod project;
+pub(crate) mod quarantine;
+pub(crate) mod relocate;
 pub(crate) mod schema;
 pub mod session;
+pub mod sync;
+pub(crate) mod tombstone;
+pub(crate) mod trace;
 pub mod workspace;
 
 use crate::base::Result;

@@ -39,6 +39,8 @@ const STEPS: &[&str] = &[
     include_str!("../../migrations/0012.sql"),
     include_str!("../../migrations/0013.sql"),
     include_str!("../../migrations/0014.sql"),
+    include_str!("../../migrations/0016.sql"),
+    include_str!("../../migrations/0018.sql"),
 ];
 
 /// The SQL functions that migrations call.

@@ -3,16 +3,21 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::calibrate::{WEAK, calibrate};
 use super::corpus::{Corpus, Remarks};
 use super::hit::{Contender, Evidence, Hit};
 use super::rank::{MAX_STANDING_HITS, Ranking};
 use super::request::Request;
 use crate::base::Result;
 use crate::base::ids::ProjectName;
+use crate::base::origin::RecordOrigin;
 use crate::base::redact::redact;
 use crate::index::{Language, Scope, analyse};
 use crate::records::entry::{self, Entry};
 use crate::store::Connection;
+
+/// The note if every hit is weak.
+const ONLY_WEAK: &str = "all hits are weak; the answer may not be remembered";
 
 /// The answer to a search.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -43,7 +48,17 @@ redact! {
     SearchResults { hits, standing, missing, note, project / infrastructure_seen }
 }
 
+/// Hits that are shown however weak they are, and the least score of those behind them.
+const ALWAYS_SHOWN: usize = 5;
+const MIN_SHOWN_SCORE: f64 = 0.015;
+
 impl SearchResults {
+    /// Returns how many hits are worth reading. Those behind them are weak.
+    pub fn worth_reading(&self) -> usize {
+        let is_good = |(place, hit): &(usize, &Hit)| *place < ALWAYS_SHOWN || hit.score >= MIN_SHOWN_SCORE;
+        self.hits.iter().enumerate().take_while(is_good).count()
+    }
+
     /// Returns the project of a hit, if it is not the one in which the question was asked.
     pub fn other_project<'h>(&self, hit: &'h Hit) -> Option<&'h ProjectName> {
         hit.project.as_ref().filter(|project| Some(*project) != self.project.as_ref())
@@ -57,8 +72,13 @@ pub(super) fn answer(ranking: Ranking, corpora: &[Corpus<'_>], request: &Request
     if let Some(memory) = memory(corpora) {
         hits.extend(neighbours(memory.db, &hits, request)?);
     }
+    calibrate(&mut hits);
     let is_new = |standing: &Hit| hits.iter().all(|hit| hit.id != standing.id);
-    let standing = shown(standing).filter(is_new).take(MAX_STANDING_HITS).collect();
+    // Shown next to the hits as the user's own rules.
+    let is_own = |standing: &Hit| standing.origin != RecordOrigin::Untrusted;
+    let mut standing: Vec<Hit> =
+        shown(standing).filter(|hit| is_new(hit) && is_own(hit)).take(MAX_STANDING_HITS).collect();
+    calibrate(&mut standing);
     Ok(finish(hits, standing, remarks, corpora, request))
 }
 
@@ -87,7 +107,7 @@ pub(crate) fn behavioral(db: &Connection, limit: usize) -> Result<Vec<Hit>> {
     let mut hits: Vec<Hit> = Vec::new();
     entry::walk_behavioral_first(db, |entry| {
         let steers = entry.behavioral;
-        if steers {
+        if steers && entry.origin.is_injectable() {
             hits.push(Hit::of_entry(entry, Evidence::default()));
         }
         steers && hits.len() < limit
@@ -129,7 +149,11 @@ fn finish(
         hit.why.iter_mut().for_each(|why| why.rank = place + 1);
     }
     let missing = remarks.missing();
-    let note = remarks.note.or_else(|| hits.is_empty().then(|| why_nothing(corpora, request).to_owned()));
+    let why = match hits.first() {
+        None => Some(why_nothing(corpora, request)),
+        Some(best) => (request.is_question() && is_weak(best)).then_some(ONLY_WEAK),
+    };
+    let note = remarks.note.or_else(|| why.map(str::to_owned));
     SearchResults {
         hits,
         standing,
@@ -138,6 +162,12 @@ fn finish(
         project: request.project.clone(),
         infrastructure_seen: false,
     }
+}
+
+/// Tells whether a hit is a weak match. Two words of the question are no coincidence.
+fn is_weak(hit: &Hit) -> bool {
+    let words = hit.why.iter().map(|why| why.words.len()).max().unwrap_or(0);
+    hit.score < WEAK && words < 2
 }
 
 /// Explains why nothing was found.
@@ -150,6 +180,8 @@ fn why_nothing(corpora: &[Corpus<'_>], request: &Request) -> &'static str {
         "the query has no words to search for"
     } else if !is_question && !request.scope.contains(&Scope::Entries) {
         "there is no query, and only entries are listed without one"
+    } else if !is_question && request.r#type.is_none() && request.tags.is_empty() {
+        "there are no memories"
     } else if request.r#type.is_some() || !request.tags.is_empty() {
         "no memory with this type and these tags matches"
     } else if request.only_project.is_some() {

@@ -35,6 +35,10 @@ pub(super) struct Pool<'a> {
     pub(super) model_cosines: Vec<Option<f32>>,
     /// How well passages answer according to the graph, 0 to 1.
     pub(super) recalled: HashMap<u32, f32>,
+    /// Lines of chunks that state a value that the graph's answer replaced: by chunk, each with the passage of that answer.
+    pub(super) replaced: HashMap<u32, Vec<(i64, u32)>>,
+    /// The same for lines of chunks, by passage and line of the document.
+    pub(super) recalled_lines: HashMap<(u32, i64), f32>,
 }
 
 /// Runs every retriever that the settings enable.
@@ -121,8 +125,9 @@ impl<'a> Candidates<'a> {
     fn add_graph(&mut self, language: Language, request: &Request) -> Result<()> {
         for pool in self.pools.iter_mut().filter(|pool| pool.corpus.is_memory()) {
             let answer = graph::ask(pool.corpus.db, request, language, &pool.members)?;
-            pool.members.retain(|id| !answer.outdated.contains(id));
             pool.recalled = answer.passages;
+            pool.replaced = answer.replaced;
+            pool.recalled_lines = answer.lines;
             self.remarks.note = answer.note;
         }
         Ok(())
@@ -153,6 +158,8 @@ impl<'a> Pool<'a> {
             cosines: Cosines::zero(corpus.space.marks().len()),
             model_cosines: Vec::new(),
             recalled: HashMap::new(),
+            replaced: HashMap::new(),
+            recalled_lines: HashMap::new(),
         })
     }
 

@@ -9,14 +9,17 @@ use std::ops::ControlFlow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::alike::resembling;
 use super::statements::{self, PassageStatement};
+use crate::base::ids::EntryId;
+use crate::base::origin::RecordOrigin;
 use crate::base::redact::{self, redact};
 use crate::base::{Result, Time, text};
 use crate::index::lookup::{self, Candidate};
 use crate::index::{self, alike, chunk};
 use crate::records::claim::{Statement, compare};
 use crate::records::conflict::StatementRef;
-use crate::records::entry;
+use crate::records::entry::{self, Ownership};
 use crate::records::graph::{Cite, fact};
 use crate::records::workspace::lines;
 use crate::store::Connection;
@@ -37,6 +40,13 @@ pub struct Contradiction {
 }
 
 redact! { Contradiction { id, text / at, statement } }
+
+impl Contradiction {
+    /// Tells whether it is this entry's.
+    pub(crate) fn is_entry(&self, id: &EntryId) -> bool {
+        self.statement.reference == id.as_str()
+    }
+}
 
 /// A statement that contradicts an older one.
 #[derive(Clone, Debug)]
@@ -61,37 +71,60 @@ const FULL: Effort = Effort { words: 8, candidates: 32 };
 const QUICK: Effort = Effort { words: 4, candidates: 8 };
 /// The maximum number of contradictions that are reported.
 const MAX_REPORTED: usize = 5;
+/// The maximum number of chunks of documents that are compared at once.
+const MAX_COMPARED_CHUNKS: usize = 50;
 /// The maximum number of new lines of a document that are compared.
 const MAX_COMPARED_LINES: usize = 50;
 
-/// Returns the current statements that `content` contradicts, the most certain first. Passages in `skip` are left out.
-pub(crate) fn contradicting(db: &Connection, content: &str, skip: &[String]) -> Result<Vec<Contradiction>> {
-    contradicting_under(db, content, None, skip, &FULL)
+/// A statement that is compared with the current ones.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct NewStatement<'s> {
+    pub(crate) content: &'s str,
+    /// The heading above it, if it is a line of a document.
+    pub(crate) heading: Option<&'s str>,
+    /// The project and the owner that it belongs to.
+    pub(crate) ownership: Option<&'s Ownership>,
+    /// The references of passages that it is not compared with.
+    pub(crate) skip: &'s [String],
+    /// Whether it is one of many, which are compared with fewer candidates.
+    pub(crate) is_one_of_many: bool,
 }
 
-/// Does the same for one of many statements, with fewer candidates.
-pub(crate) fn contradicting_of_many(
-    db: &Connection,
-    content: &str,
-    skip: &[String],
-) -> Result<Vec<Contradiction>> {
-    contradicting_under(db, content, None, skip, &QUICK)
+/// Returns the current statements that a new one contradicts, the most certain first.
+pub(crate) fn contradicting(db: &Connection, new: &NewStatement<'_>) -> Result<Vec<Contradiction>> {
+    contradicting_among(db, new, &new.candidates(db)?)
 }
 
-/// Does the same for a line of a document under a heading.
-fn contradicting_under(
+/// Returns the entry that a new statement resembles, and the statements that it contradicts: both in one look at the memory.
+pub(crate) fn neighbors(
     db: &Connection,
-    content: &str,
-    heading: Option<&str>,
-    skip: &[String],
-    effort: &Effort,
+    new: &NewStatement<'_>,
+    resemblance: f64,
+) -> Result<(Option<EntryId>, Vec<Contradiction>)> {
+    let nearest = new.candidates(db)?;
+    let entries = nearest.passages.iter().filter(|one| one.kind == entry::KIND);
+    let resembling = resembling(db, new.content, entries.map(|one| one.reference.as_str()), resemblance)?;
+    Ok((resembling, contradicting_among(db, new, &nearest)?))
+}
+
+impl NewStatement<'_> {
+    fn candidates(&self, db: &Connection) -> Result<Candidates> {
+        candidates(db, self.content, self.heading, if self.is_one_of_many { &QUICK } else { &FULL })
+    }
+}
+
+fn contradicting_among(
+    db: &Connection,
+    new: &NewStatement<'_>,
+    Candidates { passages, words }: &Candidates,
 ) -> Result<Vec<Contradiction>> {
-    let later = Statement::read(content, heading);
+    let later = Statement::read(new.content, new.heading);
     let mut found: Vec<(f32, Contradiction)> = Vec::new();
-    let candidates = candidates(db, content, heading, effort)?;
-    for candidate in candidates.iter().filter(|one| !skip.contains(&one.reference)) {
-        for statement in statements(candidate) {
-            if let Some(conflict) = compare(&read(&statement), &later) {
+    for candidate in passages.iter().filter(|one| !new.skip.contains(&one.reference)) {
+        for statement in statements(candidate).into_iter().filter(|one| one.has_any(words)) {
+            if let Some(conflict) = compare(&read(&statement), &later)
+                && !is_of_other_owner(db, candidate, new.ownership)?
+            {
                 found.push((conflict.score, contradiction(db, candidate, &statement)?));
             }
         }
@@ -117,9 +150,12 @@ pub(crate) fn newer(
 ) -> Result<Option<NewerStatement>> {
     let earlier = Statement::read(content, None);
     let mut newest: Option<NewerStatement> = None;
-    let candidates = candidates(db, content, None, &FULL)?;
-    for candidate in candidates.into_iter().filter(|one| !is_fact || one.kind != fact::KIND) {
-        for statement in statements(&candidate) {
+    let Candidates { passages, words } = candidates(db, content, None, &FULL)?;
+    // A stranger's statement never takes the place of one that is trusted.
+    let counts =
+        |one: &Candidate| one.origin != RecordOrigin::Untrusted && (!is_fact || one.kind != fact::KIND);
+    for candidate in passages.into_iter().filter(counts) {
+        for statement in statements(&candidate).into_iter().filter(|one| one.has_any(&words)) {
             let since = newest.as_ref().map_or(at, |newest| newest.statement.at);
             if statement.at > since && compare(&earlier, &read(&statement)).is_some() {
                 let statement = contradiction(db, &candidate, &statement)?;
@@ -131,13 +167,22 @@ pub(crate) fn newer(
     Ok(newest)
 }
 
-/// Returns the passages that share the rarest words with a text and its heading.
-fn candidates(
-    db: &Connection,
-    content: &str,
-    heading: Option<&str>,
-    effort: &Effort,
-) -> Result<Vec<Candidate>> {
+/// Tells whether a passage is an entry of another project or owner than these.
+fn is_of_other_owner(db: &Connection, candidate: &Candidate, own: Option<&Ownership>) -> Result<bool> {
+    match own.filter(|_| candidate.kind == entry::KIND) {
+        Some(own) => Ok(own.differs(&entry::ownership(db, &candidate.reference)?)),
+        None => Ok(false),
+    }
+}
+
+/// The passages that share the rarest words with a text and its heading.
+struct Candidates {
+    passages: Vec<Candidate>,
+    /// These words.
+    words: Vec<String>,
+}
+
+fn candidates(db: &Connection, content: &str, heading: Option<&str>, effort: &Effort) -> Result<Candidates> {
     let language = index::language(db)?;
     let mut probes: Vec<(i64, String)> = Vec::new();
     for word in alike::meaning(&format!("{} {content}", heading.unwrap_or_default()), language) {
@@ -146,11 +191,13 @@ fn candidates(
     probes.retain(|(df, _)| *df > 0);
     probes.sort_unstable();
     probes.truncate(effort.words);
-    if probes.is_empty() {
-        return Ok(Vec::new());
+    let words: Vec<String> = probes.into_iter().map(|(_, word)| word).collect();
+    if words.is_empty() {
+        return Ok(Candidates { passages: Vec::new(), words });
     }
-    let any: Vec<String> = probes.iter().map(|(_, word)| format!("\"{word}\"")).collect();
-    lookup::best_statements(db, &any.join(" OR "), effort.candidates)
+    let any: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    let passages = lookup::best_statements(db, &any.join(" OR "), effort.candidates)?;
+    Ok(Candidates { passages, words })
 }
 
 /// Names the statement of a candidate. A fact that was read from a document is named by its line, because it holds as long as the
@@ -212,7 +259,7 @@ pub(crate) fn contradicting_lines(
     let read = |bytes: &[u8]| redact::document(&text::lossy(bytes)).into_owned();
     let (before, after) = (read(before.unwrap_or_default()), read(after));
     let old: HashSet<&str> = before.lines().map(str::trim).collect();
-    let new: HashSet<&str> = after.lines().map(str::trim).collect();
+    let now: HashSet<&str> = after.lines().map(str::trim).collect();
     let mut fresh: Vec<(String, &str)> = Vec::new();
     for chunk in chunk::chunks(&after) {
         let lines =
@@ -224,15 +271,54 @@ pub(crate) fn contradicting_lines(
     let mut found = Vec::new();
     for (heading, line) in fresh.into_iter().take(MAX_COMPARED_LINES) {
         let heading = Some(heading.as_str()).filter(|heading| !heading.is_empty());
-        for contradicts in contradicting_under(db, without_marker(line), heading, &[], &FULL)? {
+        let new = NewStatement { content: without_marker(line), heading, ..NewStatement::default() };
+        for contradicts in contradicting(db, &new)? {
             let statement = &contradicts.statement;
             // The index still has the document as it was before the change.
-            if statement.reference != path || new.iter().any(|line| statement.says(line)) {
+            if statement.reference != path || now.iter().any(|line| statement.says(line)) {
                 found.push(LineContradiction { line: StatementRef::new(path, line), contradicts });
             }
         }
     }
     Ok(found)
+}
+
+/// Lines of documents that were compared with the current statements.
+#[derive(Default)]
+pub(crate) struct ComparedLines {
+    /// Pairs of a later statement and an earlier one.
+    pub(crate) pairs: Vec<(StatementRef, StatementRef)>,
+    pub(crate) compared: usize,
+    pub(crate) contradicting: usize,
+    /// The last passage that was compared.
+    pub(crate) last: i64,
+    pub(crate) is_complete: bool,
+}
+
+/// Compares the lines of chunks that were indexed after this passage with the current statements.
+pub(crate) fn contradicting_new_lines(db: &Connection, passage: i64) -> Result<ComparedLines> {
+    let chunks = lookup::chunks_after(db, passage, MAX_COMPARED_CHUNKS)?;
+    let is_complete = chunks.len() < MAX_COMPARED_CHUNKS;
+    let mut lines = ComparedLines { last: passage, is_complete, ..ComparedLines::default() };
+    for (id, chunk) in chunks {
+        lines.last = id;
+        for statement in statements(&chunk).iter().filter(|one| is_statement(one.text)) {
+            let content = without_marker(statement.text);
+            let heading = statement.context.as_deref();
+            let new = NewStatement { content, heading, is_one_of_many: true, ..NewStatement::default() };
+            let found = contradicting(db, &new)?;
+            lines.compared += 1;
+            lines.contradicting += usize::from(!found.is_empty());
+            let own = StatementRef::new(path(&chunk), statement.text);
+            // A line without a date was just written.
+            let is_older = |other: &Contradiction| !statement.at.is_undated() && other.at > statement.at;
+            lines.pairs.extend(found.into_iter().map(|other| match is_older(&other) {
+                true => (other.statement, own.clone()),
+                false => (own.clone(), other.statement),
+            }));
+        }
+    }
+    Ok(lines)
 }
 
 /// Returns the statements of a passage: a document has one per line, everything else is one.

@@ -1,6 +1,6 @@
 //! The graph retriever: passages that answer what is asked about the entities that a question names.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::request::Request;
 use crate::base::Result;
@@ -9,9 +9,9 @@ use crate::records::graph;
 use crate::records::graph::recall::{self, GraphMatch, MIN_ENTITY_SCORE, Speaker};
 use crate::store::Connection;
 
-/// The share of a recalled fact's score that the lines it cites get.
+/// The share of a recalled fact's score that the chunks it cites get.
 const CITED_SHARE: f32 = 0.5;
-/// The score from which a fact is the answer, so that the statements it replaced are outdated.
+/// The score from which a fact is the answer, which comes before the statements that it replaced.
 const MIN_ANSWER_SCORE: f64 = 85.0;
 const MAX_RECALLED_FACTS: usize = 50;
 
@@ -20,8 +20,10 @@ const MAX_RECALLED_FACTS: usize = 50;
 pub(super) struct GraphAnswer {
     /// How well passages answer, 0 to 1.
     pub(super) passages: HashMap<u32, f32>,
-    /// Chunks that state a value that the answer replaced.
-    pub(super) outdated: HashSet<u32>,
+    /// Lines of chunks that state a value that an answer replaced: by chunk, each with the passage of that answer.
+    pub(super) replaced: HashMap<u32, Vec<(i64, u32)>>,
+    /// The same for lines of chunks, by passage and line of the document.
+    pub(super) lines: HashMap<(u32, i64), f32>,
     /// A note on what the graph lacks. It never removes a hit.
     pub(super) note: Option<String>,
 }
@@ -51,21 +53,29 @@ pub(super) fn ask(
     for known in recalled.known.iter().filter(|known| known.score >= MIN_ENTITY_SCORE && !known.linked) {
         let worth = worth(known.score);
         let id: Option<u32> = db.row(passage, (known.kind, &known.id), |row| row.get(0))?;
-        if let Some(id) = id.filter(|id| members.binary_search(id).is_ok()) {
+        let id = id.filter(|id| members.binary_search(id).is_ok());
+        if let Some(id) = id {
             answer.add(id, worth);
         }
         for cite in known.cites.iter().filter(|_| documents) {
             let cited = chunks_at(db, &cite.path, cite.line)?;
-            cited.into_iter().for_each(|id| answer.add(id, worth * CITED_SHARE));
+            for id in cited {
+                answer.add(id, worth * CITED_SHARE);
+                // A matched entity alone does not make its lines an answer.
+                let known = answer.lines.entry((id, cite.line)).or_default();
+                *known = known.max(worth - ENTITY_WORTH);
+            }
         }
-        if documents && known.score >= MIN_ANSWER_SCORE && !request.include_superseded {
-            answer.outdated.extend(outdated(db, known)?);
+        if let Some(id) = id.filter(|_| documents && known.score >= MIN_ANSWER_SCORE) {
+            for (chunk, line) in outdated(db, known)? {
+                answer.replaced.entry(chunk).or_default().push((line, id));
+            }
         }
     }
     answer.note = recalled.lacks.filter(|_| facts);
     // A chunk that also states the answer is not outdated.
-    let GraphAnswer { passages, outdated, .. } = &mut answer;
-    outdated.retain(|id| !passages.contains_key(id));
+    let GraphAnswer { passages, replaced, .. } = &mut answer;
+    replaced.retain(|id, _| !passages.contains_key(id));
     Ok(answer)
 }
 
@@ -76,28 +86,26 @@ impl GraphAnswer {
     }
 }
 
+/// The worth of a matched entity.
+const ENTITY_WORTH: f32 = 0.5;
+
 /// Maps a graph score to 0..1: a matched entity at 65 gives a half, an answer at 95 gives 1.
 #[expect(clippy::cast_possible_truncation, reason = "a share of 1")]
 fn worth(score: f64) -> f32 {
-    (0.5 + (score - MIN_ENTITY_SCORE) / 60.0).clamp(0.0, 1.0) as f32
+    (f64::from(ENTITY_WORTH) + (score - MIN_ENTITY_SCORE) / 60.0).clamp(0.0, 1.0) as f32
 }
 
 fn chunks_at(db: &Connection, path: &str, line: i64) -> Result<Vec<u32>> {
     let sql = "SELECT id FROM passages WHERE kind = 'chunk' AND ref >= $1 || '#' AND ref < $1 || '$'
-        AND first_line <= $2 AND last_line >= $2";
+        AND first_line <= $2 AND last_line >= $2 ORDER BY ref";
     db.rows(sql, (path, line), |row| row.get(0))
 }
 
-/// Returns the passages that still state a value that a fact replaced: chunks, and facts extracted from the
-/// same lines.
-fn outdated(db: &Connection, known: &GraphMatch) -> Result<Vec<u32>> {
-    let mut passages = Vec::new();
+/// Returns the lines of chunks that still state a value that a fact replaced.
+fn outdated(db: &Connection, known: &GraphMatch) -> Result<Vec<(u32, i64)>> {
+    let mut lines = Vec::new();
     for cite in graph::fact::replaced_at(db, &known.id)? {
-        passages.extend(chunks_at(db, &cite.path, cite.line)?);
-        let sql = "SELECT passages.id FROM citations
-            JOIN passages ON passages.kind = citations.kind AND ref = citations.kind || '-' || citations.id
-            WHERE path = $1 AND line = $2 AND live";
-        passages.extend(db.rows(sql, (&cite.path, cite.line), |row| row.get::<u32>(0))?);
+        lines.extend(chunks_at(db, &cite.path, cite.line)?.into_iter().map(|chunk| (chunk, cite.line)));
     }
-    Ok(passages)
+    Ok(lines)
 }

@@ -7,6 +7,7 @@ use super::part::Part;
 use super::request::Request;
 use super::score::Scorer;
 use crate::base::ids::{CollectionName, EntryId, ProjectName};
+use crate::base::origin::RecordOrigin;
 use crate::base::redact::redact;
 use crate::base::{Result, Time};
 use crate::index::embed::builtin;
@@ -28,7 +29,7 @@ pub struct Hit {
     pub kind: &'static str,
     pub id: String,
     pub text: String,
-    /// From 0 to 1; hits are ordered by it.
+    /// How likely it is relevant, 0 to 1; never higher than that of a hit above it.
     pub score: f64,
     /// The share of the question that it matches, 0 to 1.
     pub relevance: f64,
@@ -37,6 +38,9 @@ pub struct Hit {
     pub at: Time,
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub why: Vec<Why>,
+    /// Its origin.
+    #[schemars(skip)]
+    pub origin: RecordOrigin,
     /// The hit that contradicts it and is newer, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
@@ -65,7 +69,7 @@ pub struct Hit {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub project: Option<ProjectName>,
-    /// The parts of its score, which add up to it.
+    /// The parts of the sum by which hits are ordered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
     pub explain: Vec<ScorePart>,
@@ -116,6 +120,19 @@ pub struct DocumentHit {
     pub path: String,
     /// The first and the last line, from 1.
     pub lines: [i64; 2],
+    /// The line that matches best, if documents are ranked by the line.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) line: Option<BestLine>,
+}
+
+/// The line of a document that matches best.
+#[derive(Clone, Debug)]
+pub(crate) struct BestLine {
+    /// The line behind its headings.
+    pub(crate) text: String,
+    /// Lines of later logs on the same matter, each behind its date.
+    pub(crate) later: Vec<String>,
 }
 
 /// The fields that a fact or relation adds to its hit.
@@ -176,12 +193,13 @@ pub struct ScorePart {
 redact! {
     Hit {
         id, text, why, newer, entry, message, document, graph, item, task, project
-        / kind, score, relevance, at, explain
+        / kind, score, relevance, at, origin, explain
     }
     NewerHit { id / at }
     EntryHit { tags, superseded_by / number, r#type, behavioral, past }
     MessageHit { session, message, author }
-    DocumentHit { collection, path / lines }
+    DocumentHit { collection, path, line / lines }
+    BestLine { text, later }
     GraphHit { cites }
     ItemHit { title / item, confidence }
     TaskHit { milestone / status, priority }
@@ -200,6 +218,8 @@ pub(super) struct Contender {
     pub(super) place: Option<(i64, i64)>,
     /// The terms of the question that it contains, one bit each.
     pub(super) matched: u64,
+    /// Its lines that the graph knows to be replaced, each with the passage that replaced it.
+    pub(super) replaced: Vec<(i64, u32)>,
 }
 
 impl NewerHit {
@@ -213,7 +233,6 @@ impl Contender {
     /// Changes its worth, for a reason that `--explain` shows.
     pub(super) fn change(&mut self, part: &'static str, by: f64) {
         self.worth += by;
-        self.hit.score = shown(self.worth);
         // Empty if no explanation was requested.
         if !self.hit.explain.is_empty() {
             self.hit.explain.push(ScorePart { part, value: round(by) });
@@ -258,6 +277,7 @@ impl Hit {
         let (text, past, project) = (entry.content.clone(), entry.past(), entry.provenance.project.clone());
         let bare = Hit::bare(entry::KIND, entry.id.to_string(), text, entry.provenance.timestamp, evidence);
         Hit {
+            origin: entry.origin,
             entry: Some(EntryHit {
                 number: entry.number,
                 r#type: entry.r#type,
@@ -281,6 +301,7 @@ impl Hit {
             relevance: round(evidence.relevance),
             at,
             why: evidence.why,
+            origin: RecordOrigin::default(),
             newer: None,
             entry: None,
             message: None,
@@ -294,6 +315,15 @@ impl Hit {
     }
 }
 
+/// How much of a chunk a hit shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// The part that matches best.
+    Excerpt,
+    /// All of it, because its lines are ranked.
+    Whole,
+}
+
 /// Loads the `wanted` best of the scored passages. Filters that need the rows are applied here, so it
 /// continues until there are enough.
 pub(super) fn load(
@@ -301,9 +331,11 @@ pub(super) fn load(
     scored: &mut [(u32, f32)],
     wanted: usize,
     request: &Request,
+    shown: Shown,
 ) -> Result<Vec<Contender>> {
     let sql =
-        "SELECT kind, ref, text, passages.at, author, sessions.id, first_line, last_line, sessions.project, title, session, seq
+        "SELECT kind, ref, text, passages.at, author, sessions.id, first_line, last_line, sessions.project, title, session, seq,
+            passages.origin, sessions.origin
         FROM passages LEFT JOIN sessions ON sessions.number = passages.session WHERE passages.id = $1";
     let mut found = Vec::new();
     let mut sorted = 0;
@@ -318,7 +350,7 @@ pub(super) fn load(
         let (passage, score) = scored[place];
         let hit = scorer.corpus.db.row(sql, [passage], |row| {
             let evidence = Evidence::of_passage(scorer, passage, score, request.explain);
-            let Some(hit) = read(row, scorer, passage, evidence, request)? else { return Ok(None) };
+            let Some(hit) = read(row, scorer, passage, evidence, request, shown)? else { return Ok(None) };
             let session: Option<i64> = row.get(10)?;
             Ok(Some(Contender {
                 passage,
@@ -328,6 +360,7 @@ pub(super) fn load(
                 title: row.get(9)?,
                 place: session.zip(row.get(11)?),
                 matched: scorer.matched[passage as usize],
+                replaced: scorer.replaced.get(&passage).cloned().unwrap_or_default(),
             }))
         })?;
         let is_wanted = |found: &Contender| request.admits_project(found.hit.project.as_ref());
@@ -343,6 +376,7 @@ fn read(
     passage: u32,
     evidence: Evidence,
     request: &Request,
+    shown: Shown,
 ) -> Result<Option<Hit>> {
     let db = scorer.corpus.db;
     let kind: String = row.get(0)?;
@@ -357,7 +391,13 @@ fn read(
     }
     let text: String = row.get(2)?;
     let shown_kind = if kind == exchange::KIND { exchange::KIND } else { "message" };
-    let bare = Hit::bare(shown_kind, reference.clone(), snippet(&text), row.get(3)?, evidence);
+    let origin =
+        row.get::<RecordOrigin>(12)?.weakest(row.get::<Option<_>>(13)?.unwrap_or(RecordOrigin::Person));
+    if request.unasked && origin == RecordOrigin::Untrusted {
+        return Ok(None);
+    }
+    let bare =
+        Hit { origin, ..Hit::bare(shown_kind, reference.clone(), snippet(&text), row.get(3)?, evidence) };
     if kind == item::KIND {
         let item = item::get(db, &reference)?;
         return Ok(item.map(|item| of_item(bare, item)));
@@ -372,15 +412,17 @@ fn read(
         let [first, last]: [i64; 2] = [row.get(6)?, row.get(7)?];
         let id = format!("{path}#L{first}-L{last}");
         let collection = scorer.corpus.collection.cloned();
-        let document = Some(DocumentHit { collection, path, lines: [first, last] });
-        let text = excerpt(&text, scorer, passage);
+        let document = Some(DocumentHit { collection, path, lines: [first, last], line: None });
+        let text = if shown == Shown::Whole { text } else { excerpt(&text, scorer, passage) };
         return Ok(Some(Hit { kind: "document", id, text, document, ..bare }));
     }
     if let Some((kind, cites)) = graph::cites_of(db, &kind, &reference)? {
-        // A fact extracted from a document is found in the document, unless the graph answers with it or it
-        // is a rule.
+        // A fact extracted from a document is found in the document, by the line that says it, unless it is a rule. Where
+        // documents are not ranked by the line, the graph may also answer with it.
         let documents = request.scope.contains(&Scope::Memory) && !scorer.is_words_alone();
-        let is_hidden = documents && !cites.is_empty() && !scorer.recalled.contains_key(&passage);
+        let is_answer = !scorer.ranks_lines() && scorer.recalled.contains_key(&passage);
+        // A message is cited without a line.
+        let is_hidden = documents && cites.iter().any(|cite| cite.line > 0) && !is_answer;
         if is_hidden && !graph::fact::is_rule(db, &reference)? {
             return Ok(None);
         }
@@ -396,7 +438,7 @@ fn of_item(bare: Hit, ProjectItem { item, project }: ProjectItem) -> Hit {
     let lines = [item.line_number; 2];
     Hit {
         kind: item::KIND,
-        document: Some(DocumentHit { collection: None, path: item.source_file, lines }),
+        document: Some(DocumentHit { collection: None, path: item.source_file, lines, line: None }),
         item: Some(ItemHit { item: item.r#type, title: item.title, confidence: item.confidence }),
         project: Some(project),
         ..bare
@@ -453,7 +495,7 @@ fn shown(worth: f64) -> f64 {
     round(1.0 / (1.0 + (-worth).exp()))
 }
 
-fn round(value: f64) -> f64 {
+pub(super) fn round(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }
 

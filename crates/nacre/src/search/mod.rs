@@ -6,6 +6,9 @@
 //!
 //! The modules are grouped by stage. None uses a module of a later group, and no two use each other.
 
+// Exact search, apart from the stages
+mod grep;
+
 // Request
 mod corpus;
 mod request;
@@ -29,6 +32,7 @@ mod words;
 mod alike;
 mod conflict;
 mod hit;
+mod lines;
 mod narrow;
 mod rank;
 mod recency;
@@ -36,6 +40,7 @@ mod statements;
 
 // Answer
 mod answer;
+mod calibrate;
 
 use crate::group::View;
 use crate::records::collection;
@@ -49,15 +54,18 @@ use crate::index::{self, Language, Scope};
 use question::Question;
 use score::Rules;
 
-pub(crate) use alike::resembling;
 pub use answer::SearchResults;
 pub(crate) use answer::behavioral;
 pub use conflict::Contradiction;
 pub(crate) use conflict::{
-    NewerStatement, contradicting, contradicting_lines, contradicting_of_many, newer, without_marker,
+    ComparedLines, NewStatement, NewerStatement, contradicting, contradicting_lines, contradicting_new_lines,
+    neighbors, newer, without_marker,
 };
 pub(crate) use corpus::Corpus;
 pub(crate) use dates::named as named_days;
+pub use grep::GrepLine;
+pub(crate) use grep::{GrepQuery, grep, pattern as grep_pattern};
+pub(crate) use hit::BestLine;
 pub use hit::{DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, NewerHit, ScorePart, TaskHit, Why};
 
 pub use part::PARTS;
@@ -92,7 +100,8 @@ fn understand(corpora: &[Corpus<'_>], request: &Request) -> Result<Question> {
     years.sort_unstable();
     years.dedup();
     let language = corpora.first().map_or(Ok(Language::default()), |corpus| index::language(corpus.db))?;
-    Ok(Question::new(&request.query, language, &authors, request.at, &years))
+    let question = Question::new(&request.query, language, &authors, request.at, &years);
+    Ok(if request.unasked { question.into_message() } else { question })
 }
 
 /// Returns the authors of a memory, each with the hash of their name.

@@ -7,10 +7,14 @@
 
 use std::cell::OnceCell;
 use std::cmp::Ordering;
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
 
 use super::hit::{Contender, NewerHit};
 use super::question::Question;
 use super::statements::{self, PassageStatement};
+use crate::base::origin::RecordOrigin;
 use crate::index::alike::meaning;
 use crate::index::analyse;
 use crate::records::claim::{Conflict, Statement, compare, shared_frame};
@@ -19,8 +23,12 @@ use crate::records::claim::{Conflict, Statement, compare, shared_frame};
 pub(super) const MAX_COMPARED_HITS: usize = 20;
 /// The maximum number of statements of one hit that are compared.
 const MAX_STATEMENTS_PER_HIT: usize = 2;
-/// The minimum share of the shorter statement's words that both statements contain.
+/// The minimum share of the shorter statement's words that both statements contain; more for messages, which share words with
+/// each other and with the question all the time.
 const MIN_OVERLAP: f64 = 0.4;
+const MIN_SPOKEN_OVERLAP: f64 = 0.5;
+/// The minimum number of words that a message shares with a statement it replaces.
+const MIN_SPOKEN_WORDS: usize = 2;
 /// The minimum score of a conflict with a message.
 const MIN_SPOKEN_SCORE: f32 = 3.0;
 
@@ -40,6 +48,11 @@ pub(super) fn newer_first(hits: &mut [Contender], question: &Question) {
                 }));
             }
         }
+        let place = |passage: u32| hits[..top].iter().position(|hit| hit.passage == passage);
+        found.extend(hits[..top].iter().enumerate().filter_map(|(old, hit)| {
+            let new = hit.replaced.iter().find_map(|(_, by)| place(*by))?;
+            Some(Replacement { old, new, kind: Kind::Contradicts })
+        }));
         // The oldest first: the newest then ends up above all of them.
         let age = |hit: usize| {
             let times = compared[hit].candidates.iter().map(|one| one.statement.at);
@@ -49,6 +62,11 @@ pub(super) fn newer_first(hits: &mut [Contender], question: &Question) {
         found
     };
     for Replacement { old, new, kind } in found {
+        // A stranger's statement never outranks one that is trusted.
+        let is_strange = |place: usize| hits[place].hit.origin == RecordOrigin::Untrusted;
+        if is_strange(new) && !is_strange(old) {
+            continue;
+        }
         let by = hits[old].worth - hits[new].worth;
         if by >= 0.0 {
             hits[new].change("newer", by + 1e-4);
@@ -91,21 +109,23 @@ struct Candidate<'h> {
     statement: PassageStatement<'h>,
     /// The terms of the question that it contains, one bit each.
     matched: u64,
-    /// Its distinct words with content, sorted.
-    words: Vec<String>,
+    /// The hashes of its distinct words with content, sorted.
+    words: Vec<u64>,
     read: OnceCell<Statement>,
 }
 
 impl<'h> Compared<'h> {
     fn new(contender: &'h Contender, question: &Question) -> Compared<'h> {
         let language = question.language;
+        let hasher = FixedState::default();
         let mut candidates: Vec<Candidate<'h>> = Vec::new();
         for statement in contender.statements() {
             let mut words = analyse::words(statement.text, language);
             let context = statement.context.as_deref().map(|context| analyse::words(context, language));
             words.extend(context.into_iter().flatten());
             let matched = question.bits(&words);
-            words.retain(|word| !language.is_common(word));
+            let content = words.iter().filter(|word| !language.is_common(word));
+            let mut words: Vec<u64> = content.map(|word| hasher.hash_one(word)).collect();
             words.sort_unstable();
             words.dedup();
             candidates.push(Candidate { contender, statement, matched, words, read: OnceCell::new() });
@@ -187,7 +207,7 @@ impl Candidate<'_> {
         // The newer one answers at least half of what the older one answers.
         let common = self.matched & newer.matched;
         let is_other_answer = 2 * common.count_ones() < self.matched.count_ones().max(1);
-        if are_facts || is_other_answer || self.overlap(newer) < MIN_OVERLAP {
+        if are_facts || is_other_answer || !self.overlaps(newer) {
             return None;
         }
         let [earlier, later] = [self.read(), newer.read()];
@@ -207,18 +227,24 @@ impl Candidate<'_> {
     /// Tells whether a conflict is certain enough to change the order. People who talk use the same words for much that
     /// does not exclude each other, so that a message must name another value.
     fn is_certain(&self, newer: &Candidate<'_>, conflict: &Conflict) -> bool {
-        let is_spoken = |one: &Candidate<'_>| one.contender.hit.message.is_some();
         let values = conflict.earlier_value.as_ref().zip(conflict.later_value.as_ref());
         let names_other = values.is_some_and(|(earlier, later)| earlier != later);
-        !(is_spoken(self) || is_spoken(newer)) || names_other && conflict.score >= MIN_SPOKEN_SCORE
+        !(self.is_spoken() || newer.is_spoken()) || names_other && conflict.score >= MIN_SPOKEN_SCORE
     }
 
-    /// Returns the share of the shorter statement's words that both contain.
-    fn overlap(&self, other: &Candidate<'_>) -> f64 {
+    /// Tells whether both contain enough of the shorter statement's words to be about the same matter.
+    fn overlaps(&self, other: &Candidate<'_>) -> bool {
         let both = self.words.iter().filter(|word| other.words.binary_search(word).is_ok()).count();
         #[expect(clippy::cast_precision_loss, reason = "a few words")]
         let share = both as f64 / self.words.len().min(other.words.len()).max(1) as f64;
-        share
+        match self.is_spoken() || other.is_spoken() {
+            true => both >= MIN_SPOKEN_WORDS && share >= MIN_SPOKEN_OVERLAP,
+            false => share >= MIN_OVERLAP,
+        }
+    }
+
+    fn is_spoken(&self) -> bool {
+        self.contender.hit.message.is_some()
     }
 
     fn read(&self) -> &Statement {

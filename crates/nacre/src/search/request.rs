@@ -2,6 +2,7 @@
 
 use crate::base::Time;
 use crate::base::ids::{CollectionName, ProjectName};
+use crate::base::origin::RecordOrigin;
 use crate::index::Scope;
 use crate::records::entry::{Entry, EntryType, Tags};
 
@@ -23,6 +24,8 @@ pub(crate) struct Request {
     pub(crate) project: Option<ProjectName>,
     /// Restricts the hits to this project.
     pub(crate) only_project: Option<ProjectName>,
+    /// Whether the hits are added to a session unasked. Untrusted records are left out.
+    pub(crate) unasked: bool,
     /// Whether "my" means the agent.
     pub(crate) of_agent: bool,
 }
@@ -56,7 +59,8 @@ impl Request {
     /// Tells whether an entry passes the filters.
     pub(super) fn admits(&self, entry: &Entry) -> bool {
         let has = |wanted: &str| entry.tags.iter().any(|tag| tag.to_lowercase() == wanted.to_lowercase());
-        (self.include_superseded || entry.superseded_at.is_none())
+        !(self.unasked && entry.origin == RecordOrigin::Untrusted)
+            && (self.include_superseded || entry.superseded_at.is_none())
             && (self.include_archived || entry.archived_at.is_none())
             && self.r#type.is_none_or(|wanted| entry.r#type == wanted)
             && self.tags.iter().all(has)

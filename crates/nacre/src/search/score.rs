@@ -78,6 +78,10 @@ pub(super) struct Scorer<'a> {
     sessions: Vec<f32>,
     /// How well passages answer according to the graph, 0 to 1.
     pub(super) recalled: HashMap<u32, f32>,
+    /// Lines of chunks that state a value that the graph's answer replaced: by chunk, each with the passage of that answer.
+    pub(super) replaced: HashMap<u32, Vec<(i64, u32)>>,
+    /// The same for lines of chunks, by passage and line of the document.
+    recalled_lines: HashMap<(u32, i64), f32>,
 }
 
 /// The mean and spread of each retriever's scores over all corpora.
@@ -134,7 +138,7 @@ impl NeighbourWeights {
 /// so that scores of different corpora are comparable.
 pub(super) fn score<'a>(question: &'a Question, rules: Rules<'a>, candidates: Candidates<'a>) -> Scores<'a> {
     let Candidates { pools, remarks } = candidates;
-    let words = WordScores::of_all(question.terms.len(), &pools);
+    let words = WordScores::of_all(&question.terms, &pools);
     let baselines = Baselines::new(&pools, &words);
     let pools = pools.into_iter().zip(words);
     let scorers = pools.map(|(pool, words)| Scorer::new(question, rules, baselines, pool, words)).collect();
@@ -168,6 +172,8 @@ impl<'a> Scorer<'a> {
             coverage: words.coverage,
             sessions: words.sessions,
             recalled: pool.recalled,
+            replaced: pool.replaced,
+            recalled_lines: pool.recalled_lines,
         };
         scorer.retrieval = (0u32..).zip(&scorer.words).map(|(id, _)| scorer.add_retrieval(id)).collect();
         scorer
@@ -227,6 +233,28 @@ impl Scorer<'_> {
     pub(super) fn is_near(&self, id: u32) -> bool {
         f64::from(self.cosines[id as usize]) >= self.rules.search.least_similarity
             || self.model_cosine(id).is_some_and(|cosine| cosine >= self.min_model_cosine)
+    }
+
+    /// Tells whether a line is found by this similarity alone.
+    pub(super) fn is_similar(&self, cosine: f32) -> bool {
+        f64::from(cosine) >= self.rules.search.least_similarity
+    }
+
+    /// Returns the parts of a chunk's score that hold for each of its lines: how close it is to a time that the question
+    /// names, and its age.
+    pub(super) fn line_parts(&self, chunk: u32) -> f32 {
+        let mark = self.mark(chunk);
+        self.weights[Part::Time] * self.nearness(mark) - self.weights[Part::Age] * self.age(mark)
+    }
+
+    /// Returns the graph's part of the score of a line.
+    pub(super) fn recalled_line(&self, chunk: u32, line: i64) -> f32 {
+        self.weights[Part::Graph] * self.recalled_lines.get(&(chunk, line)).copied().unwrap_or(0.0)
+    }
+
+    /// Tells whether documents are ranked and shown by the line.
+    pub(super) fn ranks_lines(&self) -> bool {
+        self.is_hybrid() && self.corpus.is_memory()
     }
 
     /// Returns the neighbour in the same session, if it counts.

@@ -30,6 +30,26 @@ pub(super) struct PassageStatement<'t> {
     pub(super) line: i64,
 }
 
+impl PassageStatement<'_> {
+    /// Tells whether the statement or a heading above it may have one of these words. Only the beginnings of words are
+    /// compared: this tells which lines of a long passage are worth reading.
+    pub(super) fn has_any(&self, words: &[String]) -> bool {
+        const MAX_COMPARED_CHARS: usize = 4;
+        // Words have no accents.
+        if !self.text.is_ascii() {
+            return true;
+        }
+        let text = self.text.to_lowercase();
+        let context = self.context.as_deref().unwrap_or_default().to_lowercase();
+        let beginning =
+            |word: &str| word.char_indices().nth(MAX_COMPARED_CHARS).map_or(word.len(), |(end, _)| end);
+        words
+            .iter()
+            .map(|word| &word[..beginning(word)])
+            .any(|word| text.contains(word) || context.contains(word))
+    }
+}
+
 /// Returns the statements of a text that is no document; only those of the beginning of a long one.
 pub(super) fn of_text(text: &str, at: Time) -> Vec<PassageStatement<'_>> {
     let text = text.char_indices().nth(MAX_READ_CHARS).map_or(text, |(end, _)| &text[..end]);

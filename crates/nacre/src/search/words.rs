@@ -3,6 +3,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
 
 use super::candidates::Pool;
+use super::question::Term;
 use super::retrievers::TermHits;
 
 /// The passages and sessions in scope, and how many of these passages contain each term.
@@ -66,21 +67,27 @@ pub(super) struct WordScores {
 impl WordScores {
     /// Scores all pools of one question. A term has the same weight in all of them, so that their scores are
     /// comparable.
-    pub(super) fn of_all(terms: usize, pools: &[Pool<'_>]) -> Vec<WordScores> {
+    pub(super) fn of_all(terms: &[Term], pools: &[Pool<'_>]) -> Vec<WordScores> {
         let memberships: Vec<Membership> = pools.iter().map(Membership::new).collect();
         let all = pools.iter().map(|pool| pool.members.len()).sum();
-        let weights: Vec<f32> = (0..terms)
-            .map(|term| idf(all, memberships.iter().map(|membership| membership.with[term]).sum()))
-            .collect();
+        let with = |term: usize| memberships.iter().map(|membership| membership.with[term]).sum();
+        let weights: Vec<f32> =
+            terms.iter().enumerate().map(|(index, term)| term.weight * idf(all, with(index))).collect();
         // A term read in any corpus counts as read in all: a corpus without it has no hits to read.
         let is_read = |term: &usize| pools.iter().any(|pool| pool.terms[*term].is_read);
-        let total: f32 = (0..terms).filter(is_read).map(|term| weights[term]).sum();
-        let score = |(pool, membership)| WordScores::new(pool, membership, &weights, total);
+        let total: f32 = (0..terms.len()).filter(is_read).map(|term| weights[term]).sum();
+        let score = |(pool, membership)| WordScores::new(pool, membership, terms, &weights, total);
         pools.iter().zip(&memberships).map(score).collect()
     }
 
     /// `weights` has the weight of each term, `total` the sum over those that were read.
-    fn new(pool: &Pool<'_>, membership: &Membership, weights: &[f32], total: f32) -> WordScores {
+    fn new(
+        pool: &Pool<'_>,
+        membership: &Membership,
+        asked: &[Term],
+        weights: &[f32],
+        total: f32,
+    ) -> WordScores {
         let marks = pool.space().marks();
         let terms = &pool.terms;
         let mut scores = vec![0.0; marks.len()];
@@ -101,7 +108,8 @@ impl WordScores {
         }
         let sessions = membership.sessions;
         let idf_of = |term: usize| {
-            idf(sessions, counts.iter().skip(term).step_by(terms.len()).filter(|count| **count > 0.0).count())
+            let with = counts.iter().skip(term).step_by(terms.len()).filter(|count| **count > 0.0).count();
+            asked[term].weight * idf(sessions, with)
         };
         let weights: Vec<f32> = (0..terms.len()).map(idf_of).collect();
         let sessions = session_scores(&membership.lengths, sessions, &counts, &weights);

@@ -7,7 +7,9 @@ use std::ops::ControlFlow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::event::{self, Event};
 use crate::base::caller::Caller;
+use crate::base::ids::GroupName;
 use crate::base::{Result, Time};
 use crate::store::Connection;
 
@@ -62,7 +64,12 @@ impl Outcome {
 
 /// Appends a row to the chain.
 pub(crate) fn append(db: &Connection, caller: &Caller, row: &Row, outcome: Outcome) -> Result<()> {
-    append_as(db, caller.now, caller.actor_name(), caller.session.as_str(), row, outcome)
+    let (now, actor, session) = (caller.now, caller.actor_name(), caller.session.as_str());
+    let Some(token) = &caller.token else { return append_as(db, now, actor, session, row, outcome) };
+    let detail = row.detail.clone();
+    let named =
+        Row { action: row.action.clone(), ids: row.ids.clone(), detail }.with("token", token.as_str());
+    append_as(db, now, actor, session, &named, outcome)
 }
 
 /// Appends a row for an action of Nacre itself, such as a purge.
@@ -111,6 +118,12 @@ fn append_as(
     Ok(())
 }
 
+/// Returns the number and the hash of the newest row.
+pub(crate) fn head(db: &Connection) -> Result<(i64, String)> {
+    let sql = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1";
+    db.one(sql, (), |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
 /// A row as it is stored in the table.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Line {
@@ -153,6 +166,26 @@ impl Line {
         hasher.finalize().to_hex().to_string()
     }
 
+    /// Returns the event of this write; `None` if it was refused. The session of a row that Nacre wrote by itself has no name.
+    pub(crate) fn event(&self, group: &GroupName) -> Option<Event> {
+        let data = [
+            ("type", self.action.as_str().into()),
+            ("ids", serde_json::from_str(&self.ids).unwrap_or_default()),
+        ];
+        (self.outcome == Outcome::Done.as_str()).then(|| Event {
+            name: "memory:write",
+            at: self.at,
+            group: group.clone(),
+            session: self.session.parse().unwrap_or_else(|_| Caller::nacre(self.at).session),
+            data: event::payload(data),
+        })
+    }
+
+    /// Returns the number of the row.
+    pub(crate) fn seq(&self) -> i64 {
+        self.seq
+    }
+
     fn head(&self) -> String {
         format!("{} {}", self.seq, self.hash)
     }
@@ -163,6 +196,13 @@ pub(crate) fn newest(db: &Connection, before: i64, limit: usize) -> Result<Vec<L
     let sql = "SELECT seq, at, actor, session, action, outcome, ids, detail, hash FROM audit WHERE seq < $1
         ORDER BY seq DESC LIMIT $2";
     db.rows(sql, (before, limit), line)
+}
+
+/// Returns the oldest rows after the row `after`, oldest first.
+pub(crate) fn after(db: &Connection, after: i64, limit: usize) -> Result<Vec<Line>> {
+    let sql = "SELECT seq, at, actor, session, action, outcome, ids, detail, hash FROM audit WHERE seq > $1
+        ORDER BY seq LIMIT $2";
+    db.rows(sql, (after, limit), line)
 }
 
 fn line(row: &super::Row<'_>) -> Result<Line> {

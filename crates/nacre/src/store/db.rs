@@ -1,10 +1,11 @@
-//! Opens SQLite, migrates it and runs transactions. It knows no table: modules own their SQL.
+//! Opens databases, migrates SQLite and runs transactions. It knows no table: modules own their SQL.
 //!
-//! Many processes using one file at once is the normal case. Every write is therefore one `IMMEDIATE`
+//! Many processes using one SQLite file at once is the normal case. Every write is therefore one `IMMEDIATE`
 //! transaction in WAL mode (a deferred one that upgrades fails at once instead of waiting), and `synchronous`
 //! is `FULL`, so that acknowledged data is on disk. A file is created and migrated under a lock that dies
 //! with its process; it appears whole or not at all.
 
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use super::Connection;
+use super::postgres::{Purpose, Scope, Server};
 use crate::base::{Error, Result, Time, files};
 
 /// Marks the file as Nacre's: `Nacr` in the header, where `file(1)` and `PRAGMA application_id` find it.
@@ -40,22 +42,40 @@ pub(crate) struct Migrations {
 
 /// One open database.
 pub(crate) struct Db {
-    connection: Connection,
+    place: Place,
     path: PathBuf,
-    on_disk: bool,
+}
+
+/// Where a database is.
+enum Place {
+    File {
+        connection: Connection,
+        /// False for an empty database in memory.
+        on_disk: bool,
+    },
+    /// A group on a server, as one kind of session sees it. Every transaction takes a connection from the pool.
+    Server {
+        server: Server,
+        scope: Scope,
+        /// Whether a commit waits for the disk.
+        waits: Cell<bool>,
+    },
 }
 
 /// A consistent snapshot of a database.
-pub(crate) struct Snapshot<'a> {
-    db: &'a Connection,
-    _until: Transaction<'a>,
+pub(crate) enum Snapshot<'a> {
+    File(&'a Connection, #[expect(dead_code, reason = "held, not used")] Transaction<'a>),
+    Server(Connection),
 }
 
 impl Deref for Snapshot<'_> {
     type Target = Connection;
 
     fn deref(&self) -> &Connection {
-        self.db
+        match self {
+            Snapshot::File(connection, _) => connection,
+            Snapshot::Server(connection) => connection,
+        }
     }
 }
 
@@ -88,12 +108,28 @@ impl Db {
     pub(crate) fn empty(migrations: &Migrations) -> Result<Db> {
         let connection = Connection::new(rusqlite::Connection::open_in_memory()?);
         migrate(&connection, migrations)?;
-        Ok(Db { connection, path: PathBuf::new(), on_disk: false })
+        Ok(Db { place: Place::File { connection, on_disk: false }, path: PathBuf::new() })
     }
 
-    /// Tells whether this database is a file.
+    /// Uses a group on a server.
+    pub(crate) fn on_server(server: Server, scope: Scope) -> Db {
+        let path = server.name().into();
+        Db { place: Place::Server { server, scope, waits: Cell::new(true) }, path }
+    }
+
+    fn in_file(connection: rusqlite::Connection, path: &Path) -> Db {
+        Db {
+            place: Place::File { connection: Connection::new(connection), on_disk: true },
+            path: path.to_owned(),
+        }
+    }
+
+    /// Tells whether this database exists outside this process.
     pub(crate) fn on_disk(&self) -> bool {
-        self.on_disk
+        match &self.place {
+            Place::File { on_disk, .. } => *on_disk,
+            Place::Server { .. } => true,
+        }
     }
 
     /// Runs `work` on one consistent snapshot of the database.
@@ -103,40 +139,67 @@ impl Db {
 
     /// Starts reading from one consistent snapshot of the database.
     pub(crate) fn snapshot(&self) -> Result<Snapshot<'_>> {
-        let begun = self.connection.sqlite().unchecked_transaction();
-        let until = begun.map_err(|error| Error::from(error).at(&self.path))?;
-        Ok(Snapshot { db: &self.connection, _until: until })
+        match &self.place {
+            Place::File { connection, .. } => {
+                let begun = connection.sqlite()?.unchecked_transaction();
+                let until = begun.map_err(|error| Error::from(error).at(&self.path))?;
+                Ok(Snapshot::File(connection, until))
+            }
+            Place::Server { server, scope, .. } => {
+                Ok(Snapshot::Server(Connection::to_server(server.begin(scope, Purpose::Read)?)))
+            }
+        }
     }
 
     /// Runs `work` in one write transaction that is committed as a whole or not at all.
     pub(crate) fn write<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let path = &self.path;
-        let run = || {
-            let tx = Transaction::new_unchecked(self.connection.sqlite(), TransactionBehavior::Immediate)?;
-            let value = work(&self.connection)?;
-            tx.commit()?;
-            Ok(value)
+        let run = || match &self.place {
+            Place::File { connection, .. } => {
+                let tx = Transaction::new_unchecked(connection.sqlite()?, TransactionBehavior::Immediate)?;
+                let value = work(connection)?;
+                tx.commit()?;
+                Ok(value)
+            }
+            Place::Server { server, scope, waits } => {
+                let purpose = if waits.get() { Purpose::Write } else { Purpose::WriteDerived };
+                let connection = Connection::to_server(server.begin(scope, purpose)?);
+                let value = work(&connection)?;
+                connection.commit()?;
+                Ok(value)
+            }
         };
         run().map_err(|error: Error| error.at(path))
     }
 
     /// Runs a statement that is not allowed in a transaction, such as a checkpoint.
     pub(crate) fn outside<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        work(&self.connection).map_err(|error| error.at(&self.path))
+        match &self.place {
+            Place::File { connection, .. } => work(connection).map_err(|error| error.at(&self.path)),
+            Place::Server { .. } => Err(Error::NotOnServer { what: "a database file" }),
+        }
     }
 
-    /// Sets whether a commit waits until it would survive a power failure. The file stays consistent either
-    /// way.
+    /// Sets whether a commit waits until it would survive a power failure. The database stays consistent
+    /// either way.
     pub(crate) fn wait_for_disk(&self, wait: bool) -> Result<()> {
+        if let Place::Server { waits, .. } = &self.place {
+            waits.set(wait);
+            return Ok(());
+        }
         let level = if wait { "FULL" } else { "NORMAL" };
-        self.outside(|db| Ok(db.sqlite().pragma_update(None, "synchronous", level)?))
+        self.outside(|db| Ok(db.sqlite()?.pragma_update(None, "synchronous", level)?))
     }
 
     /// Copies the write-ahead log into the database file and empties the log. Returns true if no reader
-    /// prevented it.
+    /// prevented it. A server does this by itself.
     pub(crate) fn checkpoint(&self) -> Result<bool> {
+        if let Place::Server { .. } = &self.place {
+            return Ok(true);
+        }
         self.outside(|db| {
-            let busy: i64 = db.sqlite().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            let busy: i64 =
+                db.sqlite()?.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
             Ok(busy == 0)
         })
     }
@@ -166,9 +229,7 @@ impl Db {
                 Err(Error::Newer { path: path.to_owned(), found: version, known })
             }
             Schema { application: APPLICATION_ID, version, .. } if version < known => Ok(None),
-            Schema { application: APPLICATION_ID, .. } => {
-                Ok(Some(Db { connection: Connection::new(connection), path: path.to_owned(), on_disk: true }))
-            }
+            Schema { application: APPLICATION_ID, .. } => Ok(Some(Db::in_file(connection, path))),
             _ => Err(Error::NotOurs {
                 path: path.to_owned(),
                 problem: "is a database of another program".into(),
@@ -190,7 +251,7 @@ impl Db {
         let known = i64::try_from(migrations.steps.len()).expect("a handful");
         match schema(&connection).map_err(|error| error.at(path))? {
             Schema { application: APPLICATION_ID, version, .. } if version == known => {
-                Ok(Some(Db { connection: Connection::new(connection), path: path.to_owned(), on_disk: true }))
+                Ok(Some(Db::in_file(connection, path)))
             }
             _ => Err(read_only()),
         }
@@ -205,7 +266,7 @@ impl Db {
             connection.pragma_update(None, "journal_mode", "WAL")?;
             let connection = Connection::new(connection);
             migrate(&connection, migrations)?;
-            Ok(Db { connection, path: path.to_owned(), on_disk: true })
+            Ok(Db { place: Place::File { connection, on_disk: true }, path: path.to_owned() })
         };
         build().map_err(|error: Error| error.at(path))
     }
@@ -254,7 +315,7 @@ fn wait_for_lock(tries: i32) -> bool {
 
 /// Runs all pending migrations in order, in one transaction.
 fn migrate(connection: &Connection, migrations: &Migrations) -> Result<()> {
-    let tx = Transaction::new_unchecked(connection.sqlite(), TransactionBehavior::Immediate)?;
+    let tx = Transaction::new_unchecked(connection.sqlite()?, TransactionBehavior::Immediate)?;
     let version: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let done = usize::try_from(version).unwrap_or(0);
     (migrations.functions)(connection)?;

@@ -11,18 +11,51 @@ use rusqlite::functions::FunctionFlags;
 use rusqlite::types::{self, ValueRef};
 use rusqlite::{ErrorCode, OpenFlags};
 
-use crate::base::sql::{FromSql, Problem, ToSql, Value};
+use super::postgres::{self, Lease};
+use crate::base::sql::{FromSql, Params, Problem, ToSql, Value};
 use crate::base::{Error, Result};
 
 /// An open connection. Inside a transaction of [`Db`](super::Db) it reads one snapshot, or writes.
 pub(crate) struct Connection {
-    sqlite: rusqlite::Connection,
+    engine: Engine,
+}
+
+/// The engine behind a connection, for what only one of them does: the full-text index.
+pub(crate) enum Engine {
+    Sqlite(rusqlite::Connection),
+    /// A transaction on a server.
+    Postgres(Lease),
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "parameters are written in the call")]
 impl Connection {
     pub(super) fn new(sqlite: rusqlite::Connection) -> Connection {
-        Connection { sqlite }
+        Connection { engine: Engine::Sqlite(sqlite) }
+    }
+
+    pub(super) fn to_server(lease: Lease) -> Connection {
+        Connection { engine: Engine::Postgres(lease) }
+    }
+
+    /// Returns the engine.
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Returns SQLite itself, for what a server is never asked.
+    pub(super) fn sqlite(&self) -> Result<&rusqlite::Connection> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => Ok(sqlite),
+            Engine::Postgres(_) => Err(Error::NotOnServer { what: "a database file" }),
+        }
+    }
+
+    /// Commits the transaction on a server.
+    pub(super) fn commit(self) -> Result<()> {
+        match self.engine {
+            Engine::Postgres(lease) => lease.commit(),
+            Engine::Sqlite(_) => Ok(()),
+        }
     }
 
     /// Opens a SQLite file without migrating it: an export, a checkpoint, or a damaged file.
@@ -33,7 +66,10 @@ impl Connection {
 
     /// Runs statements that take no parameters, one after the other.
     pub(crate) fn batch(&self, sql: &str) -> Result<()> {
-        Ok(self.sqlite.execute_batch(sql)?)
+        match &self.engine {
+            Engine::Sqlite(sqlite) => Ok(sqlite.execute_batch(sql)?),
+            Engine::Postgres(server) => server.batch(sql),
+        }
     }
 
     /// Runs `work` inside a transaction and rolls it back, to learn whether it would succeed.
@@ -44,16 +80,51 @@ impl Connection {
         done
     }
 
-    /// Returns SQLite itself, for the full-text index.
-    pub(crate) fn sqlite(&self) -> &rusqlite::Connection {
-        &self.sqlite
+    /// Returns the highest number that a table with counted rows has ever used.
+    pub(crate) fn last_number(&self, table: &str) -> Result<i64> {
+        let sql = match &self.engine {
+            Engine::Sqlite(_) => "SELECT seq FROM sqlite_sequence WHERE name = $1",
+            Engine::Postgres(_) => "SELECT last FROM counters WHERE name = $1",
+        };
+        Ok(self.row(sql, [table], |row| row.get(0))?.unwrap_or(0))
+    }
+
+    /// Returns the highest number that each table with counted rows has ever used.
+    pub(crate) fn numbers(&self) -> Result<Vec<(String, i64)>> {
+        let sql = match &self.engine {
+            Engine::Sqlite(_) => "SELECT name, seq FROM sqlite_sequence ORDER BY name",
+            // The index counts its words there too, under names with a space.
+            Engine::Postgres(_) => {
+                "SELECT name, last FROM counters WHERE strpos(name, ' ') = 0 ORDER BY name"
+            }
+        };
+        self.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    /// Makes sure that a table with counted rows gives no number up to `last` again.
+    pub(crate) fn set_last_number(&self, table: &str, last: i64) -> Result<()> {
+        let statements: &[&str] = match &self.engine {
+            Engine::Sqlite(_) => &[
+                "INSERT INTO sqlite_sequence (name, seq) SELECT $1, 0 WHERE $2 > 0
+                    AND NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = $1)",
+                "UPDATE sqlite_sequence SET seq = max(seq, $2) WHERE name = $1",
+            ],
+            Engine::Postgres(_) => &["INSERT INTO counters AS c (name, last) VALUES ($1, $2)
+                ON CONFLICT (name) DO UPDATE SET last = greatest(c.last, excluded.last)"],
+        };
+        statements.iter().try_for_each(|sql| self.run(sql, (table, last)).map(drop))
     }
 
     /// Runs a statement that returns no rows. Returns how many rows it changed.
     pub(crate) fn run(&self, sql: &str, params: impl Params) -> Result<usize> {
-        let mut statement = self.sqlite.prepare_cached(sql)?;
-        bind(&mut statement, &params)?;
-        Ok(statement.raw_execute()?)
+        match &self.engine {
+            Engine::Sqlite(sqlite) => {
+                let mut statement = sqlite.prepare_cached(sql)?;
+                bind(&mut statement, &params)?;
+                Ok(statement.raw_execute()?)
+            }
+            Engine::Postgres(server) => server.run(sql, &params),
+        }
     }
 
     /// Returns the result of `read` for every row.
@@ -78,10 +149,18 @@ impl Connection {
         params: impl Params,
         read: impl FnOnce(&Row<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        let mut statement = self.sqlite.prepare_cached(sql)?;
-        bind(&mut statement, &params)?;
-        let mut rows = statement.raw_query();
-        rows.next()?.map(|sqlite| read(&Row { sqlite })).transpose()
+        match &self.engine {
+            Engine::Sqlite(sqlite) => {
+                let mut statement = sqlite.prepare_cached(sql)?;
+                bind(&mut statement, &params)?;
+                let mut rows = statement.raw_query();
+                rows.next()?.map(|row| read(&Row::Sqlite(row))).transpose()
+            }
+            Engine::Postgres(server) => {
+                let row = server.rows(sql, &params)?.into_iter().next();
+                row.map(|row| read(&Row::Postgres(&row))).transpose()
+            }
+        }
     }
 
     /// Returns the result of `read` for a row that always exists, such as a count or the result of
@@ -102,12 +181,24 @@ impl Connection {
         params: impl Params,
         mut take: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let mut statement = self.sqlite.prepare_cached(sql)?;
-        bind(&mut statement, &params)?;
-        let mut rows = statement.raw_query();
-        while let Some(sqlite) = rows.next()? {
-            if take(&Row { sqlite })?.is_break() {
-                break;
+        match &self.engine {
+            Engine::Sqlite(sqlite) => {
+                let mut statement = sqlite.prepare_cached(sql)?;
+                bind(&mut statement, &params)?;
+                let mut rows = statement.raw_query();
+                while let Some(row) = rows.next()? {
+                    if take(&Row::Sqlite(row))?.is_break() {
+                        break;
+                    }
+                }
+            }
+            // All rows arrive before the first is taken, so that `take` can use the connection.
+            Engine::Postgres(server) => {
+                for row in server.rows(sql, &params)? {
+                    if take(&Row::Postgres(&row))?.is_break() {
+                        break;
+                    }
+                }
             }
         }
         Ok(())
@@ -121,7 +212,7 @@ impl Connection {
     ) -> Result<()> {
         let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
         let count = i32::try_from(N).expect("a handful");
-        self.sqlite.create_scalar_function(name, count, flags, move |context| {
+        self.sqlite()?.create_scalar_function(name, count, flags, move |context| {
             let mut arguments = [const { Value::Null }; N];
             for (place, argument) in arguments.iter_mut().enumerate() {
                 *argument = value(context.get_raw(place))?;
@@ -135,49 +226,71 @@ impl Connection {
 
     /// Attaches the database in another file under a name.
     pub(crate) fn attach(&self, file: &Path, name: &str) -> Result<()> {
-        let attached = self.sqlite.execute(&format!("ATTACH $1 AS {name}"), [file.to_string_lossy()]);
+        let attached = self.sqlite()?.execute(&format!("ATTACH $1 AS {name}"), [file.to_string_lossy()]);
         Ok(attached.map(drop)?)
     }
 
     /// Detaches the database of this name.
     pub(crate) fn detach(&self, name: &str) -> Result<()> {
         // A cached statement may still use it.
-        self.sqlite.flush_prepared_statement_cache();
+        self.sqlite()?.flush_prepared_statement_cache();
         self.batch(&format!("DETACH {name}"))
     }
 }
 
 /// One result row.
-pub(crate) struct Row<'r> {
-    sqlite: &'r rusqlite::Row<'r>,
+pub(crate) enum Row<'r> {
+    Sqlite(&'r rusqlite::Row<'r>),
+    Postgres(&'r postgres::Row),
 }
 
 impl Row<'_> {
     /// Reads a column, counted from zero.
     pub(crate) fn get<T: FromSql>(&self, column: usize) -> Result<T> {
-        T::from_sql(self.value(column)?)
-            .map_err(|problem| Error::Database(format!("column {column} holds {problem}").into()))
+        T::from_sql(self.value(column)?).map_err(|problem| holds(column, &problem))
     }
 
     /// Reads a column without conversion or copying.
     pub(crate) fn value(&self, column: usize) -> Result<Value<'_>> {
-        Ok(value(self.sqlite.get_ref(column)?)?)
+        match self {
+            Row::Sqlite(row) => Ok(value(row.get_ref(column)?)?),
+            Row::Postgres(row) => row.value(column).map_err(|problem| holds(column, &problem)),
+        }
     }
 
     /// Reads a text column without copying it; empty if it holds another type.
     pub(crate) fn text(&self, column: usize) -> Result<&str> {
-        Ok(self.sqlite.get_ref(column)?.as_str().unwrap_or_default())
+        match self {
+            Row::Sqlite(row) => Ok(row.get_ref(column)?.as_str().unwrap_or_default()),
+            Row::Postgres(_) => match self.value(column)? {
+                Value::Text(Cow::Borrowed(text)) => Ok(text),
+                _ => Ok(""),
+            },
+        }
     }
 
     /// Reads a blob column without copying it; empty if it holds another type.
     pub(crate) fn bytes(&self, column: usize) -> Result<&[u8]> {
-        Ok(self.sqlite.get_ref(column)?.as_blob().unwrap_or_default())
+        match self {
+            Row::Sqlite(row) => Ok(row.get_ref(column)?.as_blob().unwrap_or_default()),
+            Row::Postgres(_) => match self.value(column)? {
+                Value::Bytes(Cow::Borrowed(bytes)) => Ok(bytes),
+                _ => Ok(&[]),
+            },
+        }
     }
 
     /// Returns the number of columns.
     pub(crate) fn columns(&self) -> usize {
-        self.sqlite.as_ref().column_count()
+        match self {
+            Row::Sqlite(row) => row.as_ref().column_count(),
+            Row::Postgres(row) => row.columns(),
+        }
     }
+}
+
+fn holds(column: usize, problem: &Problem) -> Error {
+    Error::Database(format!("column {column} holds {problem}").into())
 }
 
 /// Converts SQLite's value to ours, without copying it.
@@ -200,13 +313,6 @@ fn owned(value: Value<'_>) -> types::Value {
         Value::Text(text) => types::Value::Text(text.into_owned()),
         Value::Bytes(bytes) => types::Value::Blob(bytes.into_owned()),
     }
-}
-
-/// The parameters of a statement, in order: `$1` is the first.
-pub(crate) trait Params {
-    fn count(&self) -> usize;
-    /// Returns the parameter at this index, counted from zero.
-    fn at(&self, place: usize) -> Value<'_>;
 }
 
 /// Binds `$1` to the first parameter wherever it occurs in the statement. SQLite itself numbers parameters by
@@ -232,68 +338,6 @@ fn bind(statement: &mut rusqlite::Statement<'_>, params: &impl Params) -> Result
         return Ok(());
     }
     Err(rusqlite::Error::InvalidParameterCount(params.count(), used).into())
-}
-
-impl Params for () {
-    fn count(&self) -> usize {
-        0
-    }
-
-    fn at(&self, _: usize) -> Value<'_> {
-        Value::Null
-    }
-}
-
-impl<T: ToSql> Params for &[T] {
-    fn count(&self) -> usize {
-        self.len()
-    }
-
-    fn at(&self, place: usize) -> Value<'_> {
-        self[place].to_sql()
-    }
-}
-
-impl<T: ToSql, const N: usize> Params for [T; N] {
-    fn count(&self) -> usize {
-        N
-    }
-
-    fn at(&self, place: usize) -> Value<'_> {
-        self[place].to_sql()
-    }
-}
-
-macro_rules! tuples {
-    ($(($count:literal: $($name:ident $place:tt),+)),+) => {$(
-        impl<$($name: ToSql),+> Params for ($($name,)+) {
-            fn count(&self) -> usize {
-                $count
-            }
-
-            fn at(&self, place: usize) -> Value<'_> {
-                match place {
-                    $($place => self.$place.to_sql(),)+
-                    _ => Value::Null,
-                }
-            }
-        }
-    )+};
-}
-
-tuples! {
-    (1: A 0),
-    (2: A 0, B 1),
-    (3: A 0, B 1, C 2),
-    (4: A 0, B 1, C 2, D 3),
-    (5: A 0, B 1, C 2, D 3, E 4),
-    (6: A 0, B 1, C 2, D 3, E 4, F 5),
-    (7: A 0, B 1, C 2, D 3, E 4, F 5, G 6),
-    (8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7),
-    (9: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8),
-    (10: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9),
-    (11: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10),
-    (12: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11)
 }
 
 impl From<rusqlite::Error> for Error {

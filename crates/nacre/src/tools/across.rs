@@ -32,7 +32,7 @@ pub fn call_across(
     let other: GroupName = named.parse().map_err(|_| denied())?;
     let visibility = reads(caller.role, home.settings(), &other, caller.visibility).ok_or_else(denied)?;
     // Reading never creates a group.
-    if !home.groups().contains(&other) {
+    if !home.groups()?.contains(&other) {
         return Err(denied());
     }
     let reader = Caller { visibility, ..caller.clone() };

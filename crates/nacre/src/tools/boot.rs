@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::{Call, Ran};
+use super::call::{Call, ToolResult};
 use super::memory::make_brief;
 use super::tool::Request;
 use crate::base::settings::Inject;
@@ -26,7 +26,7 @@ impl Request for BootRequest {
     type Answer = Boot;
     const NAME: &str = "memory_boot";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Boot> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Boot> {
         let no_name = "is not a valid project name: it must be valid as part of a file name";
         let project = |name: &String| {
             Project::new(name).ok_or_else(|| Error::bad_argument("memory_boot", "project", no_name))

@@ -6,14 +6,16 @@ use serde_json::{Map, Value};
 use super::limits::{self, Action};
 use crate::base::caller::{Actor, Caller, Visibility};
 use crate::base::ids::EntryRef;
+use crate::base::origin::RecordOrigin;
 use crate::base::{Error, Result, Settings};
 use crate::group::View;
 use crate::index::Scope;
 use crate::records::entry::{Origin, Place, Source};
 use crate::records::graph::Cite;
-use crate::records::workspace::checkpoint::{self, DeletedRecord};
+use crate::records::workspace::checkpoint::DeletedRecord;
 use crate::records::workspace::proposal::{self, RunCall};
 use crate::records::workspace::{self, seen};
+use crate::records::{erase, quarantine};
 use crate::store::Connection;
 use crate::store::audit;
 
@@ -27,7 +29,7 @@ pub enum Stop {
 }
 
 /// The result of a tool.
-pub type Ran<T> = std::result::Result<T, Stop>;
+pub type ToolResult<T> = std::result::Result<T, Stop>;
 
 impl<E: Into<Error>> From<E> for Stop {
     fn from(error: E) -> Stop {
@@ -37,7 +39,7 @@ impl<E: Into<Error>> From<E> for Stop {
 
 /// How a call is made.
 #[derive(Clone, Copy)]
-pub(crate) struct Way<'a> {
+pub(crate) struct CallOptions<'a> {
     /// The proposal that a person approved, and that person; `None`: the write policy decides.
     pub(super) approved: Option<(i64, &'a Caller)>,
     /// Runs a call that a person approved.
@@ -105,7 +107,7 @@ impl<'a> Call<'a> {
     }
 
     /// Writes, with the audit row and the limits in the same transaction.
-    pub(crate) fn write<T>(&mut self, work: impl FnOnce(&mut Write<'_>) -> Result<T>) -> Ran<T> {
+    pub(crate) fn write<T>(&mut self, work: impl FnOnce(&mut Write<'_>) -> Result<T>) -> ToolResult<T> {
         let (caller, name, settings) = (self.caller, self.view.name().clone(), self.view.settings().clone());
         let source = match caller.actor {
             Actor::Person | Actor::Nacre => Source::Person,
@@ -114,10 +116,17 @@ impl<'a> Call<'a> {
         let row = audit::Row::new(self.name);
         let (mode, marked) = (self.mode, self.marked);
         let write = |tx: &Connection| {
+            if caller.actor == Actor::Agent {
+                quarantine::check(tx, caller)?;
+            }
             let Caller { now, session, visibility, .. } = caller;
             let (now, visibility) = (*now, *visibility);
             let project = Place::of_caller(caller);
-            let origin = Origin { now, group: &name, session, source, visibility, project };
+            let from = match mode {
+                Mode::Approved { .. } => RecordOrigin::Approved,
+                Mode::Run | Mode::Try => RecordOrigin::of(caller),
+            };
+            let origin = Origin { now, group: &name, session, source, origin: from, visibility, project };
             let refuses = !matches!(mode, Mode::Approved { .. });
             let mut write =
                 Write { db: tx, origin, caller, settings: &settings, row, changed: true, refuses };
@@ -175,12 +184,7 @@ impl<'a> Call<'a> {
 
     /// Removes deleted records from the checkpoints too. Returns the checkpoints that still have them, and why.
     pub(crate) fn forget(&mut self, gone: impl IntoIterator<Item = DeletedRecord>) -> Result<Vec<String>> {
-        // The text stays in the write-ahead log until that is truncated.
-        self.view.forget_log()?;
-        Ok(match checkpoint::forget(&mut self.view, &gone.into_iter().collect::<Vec<_>>()) {
-            Ok(left) => left.into_iter().map(|note| format!("{}: {}", note.path, note.why)).collect(),
-            Err(error) => vec![format!("all of them: {error}")],
-        })
+        erase::finish(&mut self.view, &gone.into_iter().collect::<Vec<_>>())
     }
 
     pub(crate) fn view(&mut self) -> &mut View<'a> {

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::call::{Call, Ran, Write};
+use super::call::{Call, ToolResult, Write};
 use super::limits::Action;
 use super::tool::Request;
 use crate::base::caller::Visibility;
@@ -27,7 +27,7 @@ use crate::records::workspace::change::{self, Change};
 use crate::records::workspace::policy::{self, Target};
 use crate::records::workspace::proposal::{self, Kind, Proposal, ProposalOutcome, State};
 use crate::records::workspace::{FilePath, edit};
-use crate::search::{self, Contradiction};
+use crate::search::{self, ComparedLines, Contradiction, NewStatement};
 use crate::store::Connection;
 use crate::store::walk::MAX_DOCUMENT_BYTES;
 
@@ -164,7 +164,7 @@ impl Request for ConflictsRequest {
         Ok(Some(texts.join("\n")))
     }
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Conflicts> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Conflicts> {
         // A line that a person has edited closes its conflict.
         call.follow_documents(vec![Scope::Memory]);
         let limit = self.limit.unwrap_or(DEFAULT_CONFLICTS);
@@ -277,7 +277,7 @@ fn settled(note: String) -> Conflicts {
 }
 
 /// Keeps both statements: the pair is never reported again.
-fn keep_both(call: &mut Call<'_>, number: i64, note: String) -> Ran<Conflicts> {
+fn keep_both(call: &mut Call<'_>, number: i64, note: String) -> ToolResult<Conflicts> {
     call.write(|write| {
         conflict::settle(write.db, number, Some(Kept::Both))?;
         write.record(&format!("conflict:{number}"), "kept", Kept::Both.as_str());
@@ -286,7 +286,7 @@ fn keep_both(call: &mut Call<'_>, number: i64, note: String) -> Ran<Conflicts> {
 }
 
 /// Keeps one statement and retires the other.
-fn keep(call: &mut Call<'_>, open: &OpenConflict, kept: Kept) -> Ran<Conflicts> {
+fn keep(call: &mut Call<'_>, open: &OpenConflict, kept: Kept) -> ToolResult<Conflicts> {
     let OpenConflict { conflict, first, second } = open;
     let number = conflict.number;
     let (winner, loser) = if kept == Kept::First { (first, second) } else { (second, first) };
@@ -339,7 +339,7 @@ fn retire(write: &mut Write<'_>, side: &CurrentStatement, by: Option<&EntryId>) 
 }
 
 /// Stores a statement that replaces both sides. Lines of documents are replaced by proposals.
-fn replace(call: &mut Call<'_>, open: &OpenConflict, text: &str) -> Ran<Conflicts> {
+fn replace(call: &mut Call<'_>, open: &OpenConflict, text: &str) -> ToolResult<Conflicts> {
     let sides = [&open.first, &open.second];
     let number = open.conflict.number;
     let mut draft = Draft {
@@ -456,7 +456,7 @@ fn edited(file: &[u8], side: &CurrentStatement, new: Option<&str>) -> Option<Vec
 }
 
 /// Undoes how a conflict was settled: the statement that lost is current again.
-fn undo(call: &mut Call<'_>, number: i64) -> Ran<Conflicts> {
+fn undo(call: &mut Call<'_>, number: i64) -> ToolResult<Conflicts> {
     // A settled conflict may be about something that a shared session does not see.
     if call.caller.visibility == Visibility::Shared {
         return Err(Error::NeedsPrivate { tool: ConflictsRequest::NAME.into() }.into());
@@ -535,7 +535,8 @@ fn note_pairs(view: &mut View<'_>, pairs: Vec<(StatementRef, Contradiction)>) ->
 /// Compares a line that was added to a log with the current statements, and records the conflicts.
 pub fn of_log_line(view: &mut View<'_>, path: &str, line: &str) -> Result<Vec<Contradiction>> {
     let later = StatementRef::new(path, line.trim());
-    let found = view.read(|db| search::contradicting(db, search::without_marker(line.trim()), &[]))?;
+    let new = NewStatement { content: search::without_marker(line.trim()), ..NewStatement::default() };
+    let found = view.read(|db| search::contradicting(db, &new))?;
     note_pairs(view, found.into_iter().map(|one| (later.clone(), one)).collect())
 }
 
@@ -572,8 +573,35 @@ pub fn of_import(view: &mut View<'_>, imported: &[String]) -> Result<Option<Comp
     Ok((contradicting > 0 || compared < imported.len()).then_some(found))
 }
 
-/// Compares all current entries and facts with each other and records the conflicts. `progress` receives the number of compared
-/// statements and their total.
+/// Compares the lines of documents that were indexed since the last time with the current statements and records the conflicts:
+/// files that were edited by hand or imported. Comparing a line takes milliseconds, so a search does not wait for it, and a run
+/// compares a thousand chunks at most. The next run continues.
+pub fn of_new_lines(view: &mut View<'_>) -> Result<ComparedStatements> {
+    const MAX_BATCHES: usize = 20;
+    let mut all = ComparedStatements::default();
+    for _ in 0..MAX_BATCHES {
+        let ComparedLines { pairs, compared, contradicting, last, is_complete } =
+            view.read(|db| search::contradicting_new_lines(db, conflict::last_compared(db)?))?;
+        if compared > 0 || !is_complete {
+            let now = view.now();
+            view.write(|tx| {
+                let record = |(later, earlier): &_| conflict::record(tx, now, later, earlier);
+                pairs.iter().try_for_each(record)?;
+                conflict::set_last_compared(tx, last)
+            })?;
+        }
+        all.compared += compared;
+        all.contradicting += contradicting;
+        if is_complete {
+            break;
+        }
+    }
+    all.statements = all.compared;
+    Ok(all)
+}
+
+/// Compares all current entries and facts with each other and with documents, and records the conflicts. `progress` receives the
+/// number of compared statements and their total.
 pub fn find(view: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) -> Result<ComparedStatements> {
     let all = view.read(lookup::all_statements)?;
     let (mut compared, mut contradicting) = (0, 0);
@@ -582,7 +610,15 @@ pub fn find(view: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) -> Resu
         compared += batch.len();
         progress(compared, all.len());
     }
-    Ok(ComparedStatements { compared, statements: all.len(), contradicting })
+    view.write(|tx| conflict::set_last_compared(tx, 0))?;
+    loop {
+        let lines = of_new_lines(view)?;
+        compared += lines.compared;
+        contradicting += lines.contradicting;
+        if lines.compared == 0 {
+            return Ok(ComparedStatements { compared, statements: compared, contradicting });
+        }
+    }
 }
 
 /// Compares entries and facts with the current statements and records the conflicts. Returns how many of them have one.
@@ -593,8 +629,20 @@ fn of_many(view: &mut View<'_>, references: &[String]) -> Result<usize> {
         for reference in references {
             let kind = if reference.parse::<EntryId>().is_ok() { entry::KIND } else { fact::KIND };
             let Some((text, at)) = lookup::live(db, kind, reference)? else { continue };
+            // A fact that was read from a document is its line, which is compared itself.
+            if kind == fact::KIND && fact::read_from(db, reference)?.is_some() {
+                continue;
+            }
             let own = StatementRef::new(reference, &text);
-            let found = search::contradicting_of_many(db, &text, std::slice::from_ref(reference))?;
+            let ownership = entry::ownership(db, reference)?;
+            let new = NewStatement {
+                content: &text,
+                ownership: Some(&ownership),
+                skip: std::slice::from_ref(reference),
+                is_one_of_many: true,
+                ..NewStatement::default()
+            };
+            let found = search::contradicting(db, &new)?;
             contradicting += usize::from(!found.is_empty());
             // Here the other statement may be the later one.
             pairs.extend(found.into_iter().map(|other| match other.at > at {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::call::{Call, Ran};
+use super::call::{Call, ToolResult};
 use super::conflict;
 use super::people::unmasked;
 use super::tool::Request;
@@ -34,7 +34,7 @@ impl Request for ProposalsRequest {
     type Answer = Proposals;
     const NAME: &str = "proposal_list";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Proposals> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Proposals> {
         Ok(Proposals { proposals: proposal::list(call.view(), self.all)? })
     }
 
@@ -55,7 +55,7 @@ pub struct ProposalRequest {
 
 /// A proposal and its effect.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ProposalShown {
+pub struct ProposalAnswer {
     #[serde(flatten)]
     #[schemars(with = "Map<String, Value>")]
     #[expect(missing_docs)]
@@ -82,10 +82,10 @@ pub struct ProposalShown {
 }
 
 impl Request for ProposalRequest {
-    type Answer = ProposalShown;
+    type Answer = ProposalAnswer;
     const NAME: &str = "proposal_show";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<ProposalShown> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<ProposalAnswer> {
         let found = proposal::get(call.view(), self.number)?;
         let [base, proposed] = proposal::texts(call.view(), self.number)?;
         // Redacted as documents are, so that both sides keep their lines.
@@ -97,10 +97,10 @@ impl Request for ProposalRequest {
         };
         let hash = current.as_deref().map(change::hash);
         let (current, result) = (current.map(masked), result.map(masked));
-        Ok(ProposalShown { proposal: found, base, proposed, current, hash, result, arguments })
+        Ok(ProposalAnswer { proposal: found, base, proposed, current, hash, result, arguments })
     }
 
-    fn say(answer: &ProposalShown, _: &Calendar) -> String {
+    fn say(answer: &ProposalAnswer, _: &Calendar) -> String {
         answer.proposal.diff.to_string()
     }
 }
@@ -141,13 +141,13 @@ pub struct DecideRequest {
 /// A decided proposal.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Decided(#[schemars(with = "Map<String, Value>")] pub Proposal);
+pub struct DecideAnswer(#[schemars(with = "Map<String, Value>")] pub Proposal);
 
 impl Request for DecideRequest {
-    type Answer = Decided;
+    type Answer = DecideAnswer;
     const NAME: &str = "proposal_decide";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Decided> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<DecideAnswer> {
         let (number, run_approved) = (self.number, call.run_approved);
         let group = call.view();
         if let Some(content) = self.content {
@@ -171,10 +171,10 @@ impl Request for DecideRequest {
             Verdict::Rebase => proposal::rebase(group, number)?,
             Verdict::Revert => proposal::revert(group, number)?,
         };
-        Ok(Decided(decided))
+        Ok(DecideAnswer(decided))
     }
 
-    fn say(answer: &Decided, _: &Calendar) -> String {
+    fn say(answer: &DecideAnswer, _: &Calendar) -> String {
         format!("Proposal {} is {}.", answer.0.number, answer.0.state.as_str())
     }
 }

@@ -3,13 +3,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::{Call, Ran};
+use super::call::{Call, ToolResult};
 use super::conflict::{self, say_contradictions};
 use super::tool::Request;
+use crate::base::caller::Actor;
 use crate::base::diff::Diff;
 use crate::base::redact::{self, redact};
 use crate::base::text::lossy;
 use crate::base::{Calendar, Error, Result};
+use crate::records::tombstone::Tombstones;
 use crate::records::workspace::change::{self, Change};
 use crate::records::workspace::edit::LastLine;
 use crate::records::workspace::policy::{self, Decision, Target};
@@ -163,7 +165,7 @@ pub enum Mode {
 /// The result of a write.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names say it")]
-pub struct Written {
+pub struct WriteAnswer {
     pub written: bool,
     pub path: String,
     /// The proposal that waits.
@@ -182,21 +184,24 @@ pub struct Written {
 }
 
 redact! {
-    Written { path, diff, note, contradicts / written, proposal, status }
+    WriteAnswer { path, diff, note, contradicts / written, proposal, status }
 }
 
 impl Request for WriteRequest {
-    type Answer = Written;
+    type Answer = WriteAnswer;
     const NAME: &str = "memory_write";
     const DECIDES: bool = true;
 
-    fn proposal(answer: &Written) -> Option<i64> {
+    fn proposal(answer: &WriteAnswer) -> Option<i64> {
         answer.proposal.filter(|_| answer.status == Some(State::Pending.as_str()))
     }
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Written> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<WriteAnswer> {
         let wrong =
             |field: &str, problem: &str| Err(Error::bad_argument("memory_write", field, problem).into());
+        if call.caller.actor == Actor::Agent {
+            call.view().read_all(|db| Tombstones::load(db)?.check(&self.content))?;
+        }
         let Some(path) = &self.path else {
             if self.mode.is_some() || self.old.is_some() {
                 return wrong("path", "is missing: `mode` and `old` are about a file");
@@ -214,8 +219,8 @@ impl Request for WriteRequest {
         }
     }
 
-    fn say(answer: &Written, calendar: &Calendar) -> String {
-        let Written { path, note, diff, .. } = answer;
+    fn say(answer: &WriteAnswer, calendar: &Calendar) -> String {
+        let WriteAnswer { path, note, diff, .. } = answer;
         let text = match (answer.proposal, note) {
             (Some(_), Some(note)) => {
                 format!("{note}\n{}", diff.as_deref().unwrap_or_default()).trim_end().to_owned()
@@ -229,7 +234,7 @@ impl Request for WriteRequest {
 
 impl WriteRequest {
     /// Adds a line to today's log.
-    fn log(self, call: &mut Call<'_>) -> Result<Written> {
+    fn log(self, call: &mut Call<'_>) -> Result<WriteAnswer> {
         let caller = call.caller;
         let draft = daily::Draft { text: self.content, category: self.category, importance: self.importance };
         if policy::decide(Target::Log, caller, call.settings())? == Decision::Propose {
@@ -242,18 +247,18 @@ impl WriteRequest {
             let change = Change { path: path.clone(), before, after: Some(after) };
             let contradicts = conflict::of_document(&mut held.view, &change, false)?;
             let made = proposal::propose_file(&mut held, change, &reason, &[])?;
-            return Ok(Written { contradicts, ..proposed(path.as_str(), &made) });
+            return Ok(WriteAnswer { contradicts, ..proposed(path.as_str(), &made) });
         }
         let done = daily::add(call.view(), &draft)?;
         if done.duplicate {
             return Ok(unchanged(&done.path));
         }
         let contradicts = conflict::of_log_line(call.view(), &done.path, &done.text)?;
-        Ok(Written { written: true, contradicts, ..nothing(&done.path) })
+        Ok(WriteAnswer { written: true, contradicts, ..nothing(&done.path) })
     }
 
     /// Changes a file, or proposes the change.
-    fn file(self, call: &mut Call<'_>, path: &FilePath, mode: Mode) -> Result<Written> {
+    fn file(self, call: &mut Call<'_>, path: &FilePath, mode: Mode) -> Result<WriteAnswer> {
         let caller = call.caller;
         let decision = policy::decide(Target::File(path), caller, call.settings())?;
         let mut held = change::lock(call.view())?;
@@ -285,7 +290,7 @@ impl WriteRequest {
             let change = Change { path: path.clone(), before, after: Some(after) };
             let contradicts = conflict::of_document(&mut held.view, &change, false)?;
             let made = proposal::propose_file(&mut held, change, &reason, &[])?;
-            let mut answer = Written { contradicts, ..proposed(path.as_str(), &made) };
+            let mut answer = WriteAnswer { contradicts, ..proposed(path.as_str(), &made) };
             answer.note =
                 answer.note.into_iter().chain(prune).reduce(|note, prune| format!("{note} {prune}"));
             return Ok(answer);
@@ -300,12 +305,18 @@ impl WriteRequest {
         drop(held);
         call.view().tell_write("file", path.as_str(), delta);
         let contradicts = conflict::of_document(call.view(), &change[0], true)?;
-        Ok(Written { written: true, diff: Some(diff), note: prune, contradicts, ..nothing(path.as_str()) })
+        Ok(WriteAnswer {
+            written: true,
+            diff: Some(diff),
+            note: prune,
+            contradicts,
+            ..nothing(path.as_str())
+        })
     }
 }
 
-fn nothing(path: &str) -> Written {
-    Written {
+fn nothing(path: &str) -> WriteAnswer {
+    WriteAnswer {
         written: false,
         path: path.into(),
         proposal: None,
@@ -316,13 +327,13 @@ fn nothing(path: &str) -> Written {
     }
 }
 
-fn unchanged(path: &str) -> Written {
-    Written { note: Some("the file already says that; nothing was written".into()), ..nothing(path) }
+fn unchanged(path: &str) -> WriteAnswer {
+    WriteAnswer { note: Some("the file already says that; nothing was written".into()), ..nothing(path) }
 }
 
-fn proposed(path: &str, made: &ProposalOutcome) -> Written {
+fn proposed(path: &str, made: &ProposalOutcome) -> WriteAnswer {
     let diff = Some(shortened(&made.diff)).filter(|_| made.state == State::Pending);
-    Written {
+    WriteAnswer {
         proposal: Some(made.number),
         status: Some(made.state.as_str()),
         diff,

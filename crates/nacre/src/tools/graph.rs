@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::call::{Call, Ran, Write};
+use super::call::{Call, ToolResult, Write};
 use super::conflict::{self, say_contradictions};
 use super::lean::LeanAnswer;
 use super::limits::Action;
@@ -14,9 +14,11 @@ use super::schema;
 use super::tool::Request;
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
+use crate::base::origin::RecordOrigin;
 use crate::base::redact::{self, redact};
 use crate::base::{Calendar, Error, Result, Time};
 use crate::group::JointRecall as Recalling;
+use crate::group::View;
 use crate::records::conflict::StatementRef;
 use crate::records::entry;
 use crate::records::graph::fact::{self, Draft, Filter};
@@ -24,7 +26,7 @@ use crate::records::graph::name::{self, RemovedEntity};
 use crate::records::graph::recall::{self, MIN_ENTITY_SCORE, Speaker};
 use crate::records::graph::{self, Alias, EntitySummary, Fact, GraphMatch, RecallResult, Relation, relation};
 use crate::records::workspace::checkpoint::DeletedRecord;
-use crate::search::{self, Contradiction, NewerStatement};
+use crate::search::{self, Contradiction, NewStatement, NewerStatement};
 use crate::store::Connection;
 
 /// How many facts an answer has by default.
@@ -32,12 +34,13 @@ const DEFAULT_FACTS: usize = 6;
 
 /// Returns the origin of a statement: who makes it, and since when it holds, by default now.
 pub(super) fn origin<'t>(write: &Write<'t>, since: Option<Time>, private: Option<bool>) -> graph::Origin<'t> {
-    let entry::Origin { now, session, visibility, source, .. } = write.origin;
+    let entry::Origin { now, session, visibility, source, origin, .. } = write.origin;
     let source = match source {
         entry::Source::Agent => graph::Source::Agent,
         _ => graph::Source::Person,
     };
-    graph::Origin { now, since: since.unwrap_or(now), source, session: Some(session), private, visibility }
+    let since = since.unwrap_or(now);
+    graph::Origin { now, since, source, origin, session: Some(session), private, visibility }
 }
 
 /// Look up facts and relations of a named person, project or thing. Use it when you know the name; otherwise use
@@ -65,7 +68,7 @@ impl Request for GraphRequest {
     const ADVANCED: &'static [&'static str] = &["of_agent"];
     const LEAN_OUTPUT: fn() -> Value = schema::output::<GraphFields>;
 
-    fn run(self, call: &mut Call<'_>) -> Ran<RecallResult> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<RecallResult> {
         let reads = call.settings().documents.index && call.settings().graph.documents;
         let missing = if reads { call.follow_documents(vec![crate::index::Scope::Memory]).1 } else { None };
         let language = call.settings().search.language();
@@ -179,7 +182,7 @@ pub struct FactRequest {
 
 /// The result of setting a fact.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct FactSet {
+pub struct FactAnswer {
     #[serde(flatten)]
     #[expect(missing_docs)]
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
@@ -195,14 +198,21 @@ pub struct FactSet {
     pub contradicts: Vec<Contradiction>,
 }
 
-redact! { FactSet { fact, replaced, contradicts / known } }
+redact! { FactAnswer { fact, replaced, contradicts / known } }
 
 impl Request for FactRequest {
-    type Answer = FactSet;
+    type Answer = FactAnswer;
     const NAME: &str = "fact_upsert";
     const ADVANCED: &'static [&'static str] = &["category", "importance", "permanent", "private"];
 
-    fn run(self, call: &mut Call<'_>) -> Ran<FactSet> {
+    fn only_adds(&self, view: &View<'_>) -> Result<bool> {
+        let filter = Filter { entity: Some(&self.entity), key: Some(&self.key), ..Filter::default() };
+        // An entity that is not known has no value that could be replaced.
+        let known = view.read(|db| fact::list(db, &filter, 100)).unwrap_or_default();
+        Ok(known.iter().all(|fact| fact.origin == RecordOrigin::Untrusted))
+    }
+
+    fn run(self, call: &mut Call<'_>) -> ToolResult<FactAnswer> {
         let mut set = call.write(|write| {
             let origin = origin(write, self.since, self.private);
             let draft = Draft {
@@ -231,13 +241,14 @@ impl Request for FactRequest {
         // Facts of the same entity and key replace each other; everything else is only compared.
         let statement = format!("{} {}: {}", set.fact.entity, set.fact.key.replace('_', " "), set.fact.value);
         let skip = [set.fact.id.clone()];
-        let mut contradicts = call.read(|db| search::contradicting(db, &statement, &skip))?;
+        let new = NewStatement { content: &statement, skip: &skip, ..NewStatement::default() };
+        let mut contradicts = call.read(|db| search::contradicting(db, &new))?;
         let later = StatementRef::new(set.fact.id.as_str(), &redact::text(&set.fact.line()));
         conflict::note(call, &later, &mut contradicts)?;
-        Ok(FactSet { fact: set.fact, replaced: set.replaced, known: set.known, contradicts })
+        Ok(FactAnswer { fact: set.fact, replaced: set.replaced, known: set.known, contradicts })
     }
 
-    fn say(answer: &FactSet, calendar: &Calendar) -> String {
+    fn say(answer: &FactAnswer, calendar: &Calendar) -> String {
         let mut text = format!("[{}] {}", answer.fact.id, one_line(&answer.fact.line()));
         if answer.known {
             text.push_str(" (known already)");
@@ -286,7 +297,7 @@ impl Request for FactsRequest {
     type Answer = Facts;
     const NAME: &str = "fact_list";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Facts> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Facts> {
         let filter = Filter {
             entity: self.entity.as_deref(),
             key: self.key.as_deref(),
@@ -326,7 +337,7 @@ impl Request for FactRemoveRequest {
     type Answer = Facts;
     const NAME: &str = "fact_remove";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Facts> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Facts> {
         // Only facts that the session sees are removed.
         let seen = call.read(|db| fact::matching(db, &self.of, self.key.as_deref()))?;
         let facts = call.write(|write| {
@@ -375,7 +386,7 @@ pub struct RelationRequest {
 
 /// The result of adding a relation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct RelationAdded {
+pub struct RelationAnswer {
     #[serde(flatten)]
     #[expect(missing_docs)]
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
@@ -384,13 +395,17 @@ pub struct RelationAdded {
     pub known: bool,
 }
 
-redact! { RelationAdded { relation / known } }
+redact! { RelationAnswer { relation / known } }
 
 impl Request for RelationRequest {
-    type Answer = RelationAdded;
+    type Answer = RelationAnswer;
     const NAME: &str = "relation_add";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<RelationAdded> {
+    fn only_adds(&self, _: &View<'_>) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn run(self, call: &mut Call<'_>) -> ToolResult<RelationAnswer> {
         let mut added = call.write(|write| {
             let origin = origin(write, self.since, self.private);
             let added = relation::add(write.db, &origin, &self.subject, &self.predicate, &self.object)?;
@@ -406,10 +421,10 @@ impl Request for RelationRequest {
         if !added.known {
             call.view().tell_write("relation", &added.relation.id, added.relation.line().chars().count());
         }
-        Ok(RelationAdded { relation: added.relation, known: added.known })
+        Ok(RelationAnswer { relation: added.relation, known: added.known })
     }
 
-    fn say(answer: &RelationAdded, _: &Calendar) -> String {
+    fn say(answer: &RelationAnswer, _: &Calendar) -> String {
         let known = if answer.known { " (known already)" } else { "" };
         format!("[{}] {}{known}", answer.relation.id, one_line(&answer.relation.line()))
     }
@@ -444,7 +459,7 @@ impl Request for RelationsRequest {
     type Answer = Relations;
     const NAME: &str = "relation_list";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Relations> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Relations> {
         let Self { entity, as_of, history, limit } = self;
         let list =
             |db: &Connection| relation::list(db, entity.as_deref(), as_of, history, limit.unwrap_or(100));
@@ -478,7 +493,7 @@ impl Request for RelationEndRequest {
     type Answer = Relation;
     const NAME: &str = "relation_end";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Relation> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Relation> {
         let named = match (&self.id, &self.subject, &self.predicate, &self.object) {
             (Some(id), None, None, None) => relation::RelationRef::Id(id),
             (None, Some(subject), Some(predicate), Some(object)) => {
@@ -534,7 +549,7 @@ pub struct AliasRequest {
 
 /// The result of setting an alias.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct AliasSet {
+pub struct AliasAnswer {
     /// The alias.
     pub alias: String,
     /// The entity.
@@ -546,13 +561,13 @@ pub struct AliasSet {
     pub removed: bool,
 }
 
-redact! { AliasSet { alias, entity / known, removed } }
+redact! { AliasAnswer { alias, entity / known, removed } }
 
 impl Request for AliasRequest {
-    type Answer = AliasSet;
+    type Answer = AliasAnswer;
     const NAME: &str = "alias_add";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<AliasSet> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<AliasAnswer> {
         // The session must see the entity, and an alias that it removes.
         call.read(|db| name::get(db, &self.entity))?;
         if self.remove {
@@ -584,11 +599,11 @@ impl Request for AliasRequest {
                     write.record(&format!("alias of {}", entity.id.0), "chars", self.alias.chars().count())
                 }
             }
-            Ok(AliasSet { alias: self.alias.clone(), entity: entity.name, known, removed: self.remove })
+            Ok(AliasAnswer { alias: self.alias.clone(), entity: entity.name, known, removed: self.remove })
         })
     }
 
-    fn say(answer: &AliasSet, _: &Calendar) -> String {
+    fn say(answer: &AliasAnswer, _: &Calendar) -> String {
         let known = if answer.known { " (known already)" } else { "" };
         let (alias, entity) = (one_line(&answer.alias), one_line(&answer.entity));
         match answer.removed {
@@ -618,7 +633,7 @@ impl Request for EntitiesRequest {
     type Answer = Entities;
     const NAME: &str = "entity_list";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Entities> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Entities> {
         Ok(call.read(|db| Ok(Entities { entities: name::list(db)?, aliases: name::aliases(db, None)? }))?)
     }
 
@@ -668,20 +683,20 @@ pub enum EntityAct {
 /// The result of an action on entities.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "two names and a sentence")]
-pub struct Joined {
+pub struct EntityAnswer {
     pub one: String,
     pub other: String,
     pub note: String,
 }
 
-redact! { Joined { one, other, note } }
+redact! { EntityAnswer { one, other, note } }
 
 impl Request for EntityRequest {
-    type Answer = Joined;
+    type Answer = EntityAnswer;
     const NAME: &str = "entity_join";
     const WHOLE: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Joined> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<EntityAnswer> {
         let mut gone: Vec<DeletedRecord> = Vec::new();
         let mut joined = call.write(|write| {
             let now = write.origin.now;
@@ -709,7 +724,7 @@ impl Request for EntityRequest {
                             cited.join(", ")
                         ),
                     };
-                    return Ok(Joined { one, other: String::new(), note });
+                    return Ok(EntityAnswer { one, other: String::new(), note });
                 }
                 EntityAct::Distinct => {
                     let (one, other) = name::mark_distinct(write.db, &self.one, &self.other)?;
@@ -717,17 +732,17 @@ impl Request for EntityRequest {
                 }
             };
             write.record(&"entities", "joined", 2);
-            Ok(Joined { one, other, note: note.into() })
+            Ok(EntityAnswer { one, other, note: note.into() })
         })?;
         if self.r#do == EntityAct::Remove {
             for checkpoint in call.forget(gone)? {
-                let _ = write!(joined.note, "; it is still in checkpoint {}", one_line(&checkpoint));
+                let _ = write!(joined.note, "; it is still in {}", one_line(&checkpoint));
             }
         }
         Ok(joined)
     }
 
-    fn say(answer: &Joined, _: &Calendar) -> String {
+    fn say(answer: &EntityAnswer, _: &Calendar) -> String {
         if answer.other.is_empty() {
             return format!("`{}` {}.", one_line(&answer.one), one_line(&answer.note));
         }
@@ -761,7 +776,7 @@ impl Request for RuleRequest {
     const NAME: &str = "graph_rule";
     const WHOLE: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Rules> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Rules> {
         call.write(|write| {
             let (mut rules, now) = (Vec::new(), write.origin.now);
             if let Some(key) = &self.multi {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::{Call, Ran};
+use super::call::{Call, ToolResult};
 use super::memory::SearchRequest;
 use super::tool::Request;
 use crate::base::frame::one_line;
@@ -54,13 +54,13 @@ pub struct Handover {
 #[expect(missing_docs, reason = "the names of the message format")]
 pub struct Payload {
     pub action: String,
-    pub context: Handed,
+    pub context: Delivery,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[expect(missing_docs, reason = "the names of the message format")]
-pub struct Handed {
+pub struct Delivery {
     pub memory_snippet: String,
     pub project_context: String,
 }
@@ -68,14 +68,14 @@ pub struct Handed {
 redact! {
     Handover { from, to, payload / r#type }
     Payload { action, context }
-    Handed { memory_snippet, project_context }
+    Delivery { memory_snippet, project_context }
 }
 
 impl Request for HandoverRequest {
     type Answer = Handover;
     const NAME: &str = "skill_handover";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Handover> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Handover> {
         let name: String =
             self.to.trim().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
         if !name.contains(char::is_alphanumeric) {
@@ -104,7 +104,7 @@ impl Request for HandoverRequest {
             true => name,
             false => format!("agent_skill_{name}"),
         };
-        let context = Handed { memory_snippet: lines.join("\n"), project_context: self.context };
+        let context = Delivery { memory_snippet: lines.join("\n"), project_context: self.context };
         Ok(Handover {
             from: format!("agent_{}_{}", call.caller.role.as_str(), call.view().name()),
             to,

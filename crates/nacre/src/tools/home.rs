@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use crate::base::Settings;
 use crate::base::ids::GroupName;
-use crate::base::{Result, Time, files};
+use crate::base::{Error, Result, Time, files};
 use crate::group::{BriefPlugin, Group, Services};
 use crate::index::embed::{Embedder, http};
 use crate::records::schema::RECORDS;
+use crate::store::{Server, ServerReport, initialise_server};
 use crate::tools::TOOLS;
 
 /// The settings file's name in the home.
@@ -19,6 +20,8 @@ pub const SETTINGS_FILE: &str = "nacre.toml";
 #[derive(Clone)]
 pub struct Home {
     path: PathBuf,
+    /// The server with the groups; `None`: they are in the folder.
+    server: Option<Server>,
     settings: Arc<Settings>,
     services: Services,
 }
@@ -32,7 +35,44 @@ impl std::fmt::Debug for Home {
 impl Home {
     /// Uses a folder as the home. Nothing is read or created until a group is opened.
     pub fn new(path: impl Into<PathBuf>, settings: Settings) -> Home {
-        Home { path: path.into(), settings: Arc::new(settings), services: Services::default() }
+        let (settings, services) = (Arc::new(settings), Services::default());
+        Home { path: path.into(), server: None, settings, services }
+    }
+
+    /// Uses a PostgreSQL database for the groups, and the folder for what belongs to this machine. Nothing is
+    /// connected until a group is opened.
+    pub fn with_server(mut self, url: &str, password: Option<&str>) -> Result<Home> {
+        self.server = Some(Server::new(url, password)?);
+        Ok(self)
+    }
+
+    /// Returns the same home with other settings, and without models and plugins.
+    pub fn with_settings(&self, settings: Settings) -> Home {
+        let (path, server) = (self.path.clone(), self.server.clone());
+        Home { path, server, settings: Arc::new(settings), services: Services::default() }
+    }
+
+    /// Returns the address of the server without user and password, if there is one.
+    pub fn server(&self) -> Option<&str> {
+        self.server.as_ref().map(Server::name)
+    }
+
+    /// Creates the schema of Nacre in the database of the server, or brings it to this version. Returns `None` if
+    /// the groups are in a folder.
+    pub fn initialise_server(&self) -> Result<Option<ServerReport>> {
+        self.server.as_ref().map(initialise_server).transpose()
+    }
+
+    /// Deletes a group permanently, with everything it remembers.
+    pub fn remove_group(&self, name: &GroupName) -> Result<()> {
+        if let Some(server) = &self.server {
+            server.remove(name)?;
+        }
+        let folder = self.path.join("groups").join(name.as_str());
+        match fs::remove_dir_all(&folder) {
+            Err(problem) if self.server.is_some() && problem.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(Error::io(&folder)),
+        }
     }
 
     /// Adds a model whose vectors are searched together with the built-in ones, as far as they have been computed
@@ -104,15 +144,19 @@ impl Home {
     /// Opens a group of this home.
     pub fn group(&self, name: &GroupName, now: Time) -> Result<Group> {
         let (settings, services) = (self.settings.clone(), self.services.clone());
-        Group::open(&self.path, name.clone(), settings, services, &RECORDS, now)
+        let place = (self.path.as_path(), self.server.as_ref());
+        Group::open(place, name.clone(), settings, services, &RECORDS, now)
     }
 
     /// Returns the names of the existing groups.
-    pub fn groups(&self) -> Vec<GroupName> {
+    pub fn groups(&self) -> Result<Vec<GroupName>> {
+        if let Some(server) = &self.server {
+            return Ok(server.groups()?.iter().filter_map(|name| name.parse().ok()).collect());
+        }
         let found = fs::read_dir(self.path.join("groups")).into_iter().flatten().flatten();
         let mut names: Vec<GroupName> =
             found.filter_map(|entry| entry.file_name().to_str().and_then(|name| name.parse().ok())).collect();
         names.sort();
-        names
+        Ok(names)
     }
 }

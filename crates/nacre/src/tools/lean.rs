@@ -124,7 +124,12 @@ impl LeanHit {
         };
         // An item names its project anyway.
         let other = other.filter(|_| item.is_none()).map(|name| format!("from project {name}"));
-        let source = source.into_iter().chain(other).reduce(|source, other| format!("{source}, {other}"));
+        let origin = hit.origin.mark().map(|origin| format!("origin {origin}"));
+        let source = source
+            .into_iter()
+            .chain(other)
+            .chain(origin)
+            .reduce(|source, other| format!("{source}, {other}"));
         let details = explain.then(|| Details {
             full_id: hit.id.clone(),
             score: hit.score,

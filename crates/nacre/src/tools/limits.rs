@@ -1,5 +1,5 @@
-//! The write limits of one agent session. They are counted in the database, so that all processes of a session share the
-//! count.
+//! The write limits of one agent session, or of an untrusted token and day. They are counted in the database, so that all
+//! processes share the count.
 
 use crate::base::Settings;
 use crate::base::caller::{Actor, Caller};
@@ -26,8 +26,13 @@ pub(super) fn spend(db: &Connection, caller: &Caller, settings: &Settings, actio
     if caller.actor != Actor::Agent || limit == 0 {
         return Ok(());
     }
+    // An untrusted token can name any session, so its calls of a day count together.
+    let counted = match &caller.token {
+        Some(token) if caller.untrusted => format!("token {token} {}", caller.zone.day(caller.now)),
+        _ => caller.session.to_string(),
+    };
     let sql = "INSERT INTO usage (session, action, used) VALUES ($1, $2, 1)
-        ON CONFLICT (session, action) DO UPDATE SET used = used + 1 RETURNING used";
-    let used: u32 = db.one(sql, (&caller.session, name), |row| row.get(0))?;
+        ON CONFLICT (session, action) DO UPDATE SET used = usage.used + 1 RETURNING used";
+    let used: u32 = db.one(sql, (counted, name), |row| row.get(0))?;
     if used > limit { Err(Error::SessionLimit { action: name, limit }) } else { Ok(()) }
 }

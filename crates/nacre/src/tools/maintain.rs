@@ -7,7 +7,6 @@
 //! kill at any moment loses nothing and repeats nothing. A failed job is retried after an hour, not only when it is next due.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 
 use jiff::civil::{Date, Weekday};
 use jiff::{Timestamp, ToSpan};
@@ -16,13 +15,14 @@ use serde::Serialize;
 
 use crate::base::caller::Caller;
 use crate::base::progress::{Progress, Unit};
-use crate::base::{Error, Result, Time, Zone, files};
+use crate::base::{Error, Result, Time, Zone};
 use crate::group::View;
 use crate::records::collection;
 use crate::records::collection::Reading;
 use crate::records::{entry, erase, graph};
-use crate::store::Connection;
 use crate::store::audit;
+use crate::store::{Connection, Lock, Wait};
+use crate::tools::conflict::{self, ComparedStatements};
 
 /// One job.
 pub struct Job {
@@ -35,7 +35,7 @@ pub struct Job {
 }
 
 /// Every job, in the order in which due jobs run. A new job is one row here.
-pub static JOBS: [Job; 6] = [
+pub static JOBS: [Job; 7] = [
     Job { name: "decay", about: "let unused facts fade", schedule: Schedule::daily(3, 0), run: decay },
     Job {
         name: "reindex",
@@ -66,6 +66,12 @@ pub static JOBS: [Job; 6] = [
         about: "move expired lines of daily logs to the archive",
         schedule: Schedule::daily(4, 30),
         run: logs,
+    },
+    Job {
+        name: "conflicts",
+        about: "compare new lines of documents with what is remembered",
+        schedule: Schedule::daily(4, 30),
+        run: conflicts,
     },
 ];
 
@@ -148,7 +154,7 @@ pub enum Which {
 
 /// A finished job.
 #[derive(Clone, Debug, Serialize)]
-pub struct Ran {
+pub struct FinishedJob {
     /// The job.
     pub name: &'static str,
     /// Its report, or why it failed.
@@ -195,12 +201,16 @@ pub(crate) struct Claim {
 }
 
 /// Runs jobs one after the other, and waits for another process that runs some. A failed job is reported, and the others run.
-pub fn run(view: &mut View<'_>, which: &Which) -> Result<Vec<Ran>> {
+pub fn run(view: &mut View<'_>, which: &Which) -> Result<Vec<FinishedJob>> {
     run_with(view, which, &mut |_| {})
 }
 
 /// Runs jobs like [`run`], and reports each one to `progress`.
-pub fn run_with(view: &mut View<'_>, which: &Which, progress: &mut dyn FnMut(Progress)) -> Result<Vec<Ran>> {
+pub fn run_with(
+    view: &mut View<'_>,
+    which: &Which,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<FinishedJob>> {
     let jobs: Vec<&Job> = match which {
         Which::Only(name) => vec![job(name)?],
         Which::Due | Which::All => JOBS.iter().collect(),
@@ -218,7 +228,7 @@ pub fn run_with(view: &mut View<'_>, which: &Which, progress: &mut dyn FnMut(Pro
 }
 
 /// Runs due jobs, unless another process runs some.
-pub fn run_if_free(view: &mut View<'_>) -> Result<Vec<Ran>> {
+pub fn run_if_free(view: &mut View<'_>) -> Result<Vec<FinishedJob>> {
     if !view.is_on_disk() || !is_job_due(view)? {
         return Ok(Vec::new());
     }
@@ -317,7 +327,7 @@ fn run_all(
     jobs: &[&Job],
     only_due: bool,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Vec<Ran>> {
+) -> Result<Vec<FinishedJob>> {
     let caller = view.caller();
     let mut all = Vec::new();
     for (done, job) in jobs.iter().enumerate() {
@@ -335,7 +345,7 @@ fn run_all(
         if !served {
             view.write(|tx| finish(tx, &claim, &report))?;
         }
-        all.push(Ran { name: job.name, failed: report.failed, report });
+        all.push(FinishedJob { name: job.name, failed: report.failed, report });
     }
     Ok(all)
 }
@@ -374,22 +384,21 @@ const RETRY_MS: i64 = 60 * 60 * 1000;
 const LOCK_FILE: &str = "maintain.lock";
 
 /// Waits until no other process runs jobs. The lock ends with the file handle, and so with the process.
-fn lock(view: &View<'_>) -> Result<File> {
-    let path = view.folder().join(LOCK_FILE);
-    let file = files::append_private(&path).map_err(Error::io(&path))?;
-    file.lock().map_err(Error::io(&path))?;
-    Ok(file)
+fn lock(view: &View<'_>) -> Result<Option<Lock>> {
+    view.lock(LOCK_FILE, Wait::Yes)
 }
 
 /// Takes the lock without waiting; `None`: another process has it.
-fn try_lock(view: &View<'_>) -> Result<Option<File>> {
-    let path = view.folder().join(LOCK_FILE);
-    let file = files::append_private(&path).map_err(Error::io(&path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(std::fs::TryLockError::WouldBlock) => Ok(None),
-        Err(std::fs::TryLockError::Error(problem)) => Err(Error::io(&path)(problem)),
-    }
+fn try_lock(view: &View<'_>) -> Result<Option<Lock>> {
+    view.lock(LOCK_FILE, Wait::No)
+}
+
+/// Compares lines of documents. What was compared is noted, so a repeated run compares nothing twice.
+fn conflicts(view: &mut View<'_>) -> Result<Report> {
+    let ComparedStatements { compared, contradicting, .. } = conflict::of_new_lines(view)?;
+    let says =
+        format!("{compared} lines of documents compared, {contradicting} contradict another statement");
+    Ok(Report::new(says, "contradicting", i64::try_from(contradicting).unwrap_or(0)))
 }
 
 /// Archives log lines. A repeated run moves nothing twice.

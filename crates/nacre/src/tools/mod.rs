@@ -10,6 +10,7 @@ mod boot;
 pub mod compat;
 pub mod conflict;
 mod decide;
+mod erase;
 mod files;
 mod graph;
 mod handover;
@@ -35,6 +36,8 @@ pub mod maintain;
 pub mod spool;
 
 pub use crate::base::caller::{Actor, Caller, Role};
+pub use crate::records::erase::Receipt;
+pub use crate::records::trace::{Connected, TouchedBy, Trace};
 pub use crate::records::workspace::WorkspaceFile;
 pub use crate::store::audit::AuditCheck;
 pub use across::call_across;
@@ -43,35 +46,44 @@ pub use call::Form;
 pub use compat::{COMPAT_APIS, COMPAT_TOOLS, CompatApi, OWNERS};
 pub use conflict::{ConflictShown, ConflictSide, Conflicts, ConflictsRequest};
 pub use decide::{
-    DecideRequest, Decided, ProposalRequest, ProposalShown, Proposals, ProposalsRequest, Verdict,
+    DecideAnswer, DecideRequest, ProposalAnswer, ProposalRequest, Proposals, ProposalsRequest, Verdict,
 };
-pub use files::{FileShown, Mode as WriteMode, WriteRequest, Written};
+pub use erase::{
+    ForgetAnswer, ForgetMatch, ForgetRequest, QuarantineAnswer, QuarantineRequest, QuarantineShown,
+    RecordDeleteAnswer, RecordDeleteRequest, TraceRequest,
+};
+pub use files::{FileShown, Mode as WriteMode, WriteAnswer, WriteRequest};
 pub use graph::{
-    AliasRequest, AliasSet, Entities, EntitiesRequest, EntityAct, EntityRequest, FactRemoveRequest,
-    FactRequest, FactSet, Facts, FactsRequest, GraphRequest, Joined, RelationAdded, RelationEndRequest,
+    AliasAnswer, AliasRequest, Entities, EntitiesRequest, EntityAct, EntityAnswer, EntityRequest, FactAnswer,
+    FactRemoveRequest, FactRequest, Facts, FactsRequest, GraphRequest, RelationAnswer, RelationEndRequest,
     RelationRequest, Relations, RelationsRequest, RuleRequest, Rules,
 };
-pub use handover::{Handed, Handover, HandoverRequest, Payload};
-pub use lesson::{LessonLearned, LessonRequest};
+pub use handover::{Delivery, Handover, HandoverRequest, Payload};
+pub use lesson::{
+    LessonAnswer, LessonDecideAnswer, LessonDecideRequest, LessonDecision, LessonRequest, Lessons,
+    LessonsRequest,
+};
 pub use memory::{
-    BriefRequest, Changed, Collections, CollectionsRequest, DeleteRequest, Deleted, DemoteRequest,
-    EntryWithPast, FeedbackRequest, GetRequest, Got, QueryRequest, ReinforceRequest, Restored, SearchRequest,
-    StoreRequest, Stored, UnarchiveRequest, UpdateRequest, Updated,
+    BriefRequest, Collections, CollectionsRequest, DeleteAnswer, DeleteRequest, DemoteRequest, EntryAnswer,
+    EntryWithPast, FeedbackRequest, GetAnswer, GetRequest, GrepAnswer, GrepRequest, QueryRequest,
+    ReinforceRequest, RestoredEntry, SearchRequest, StoreAnswer, StoreRequest, UnarchiveRequest,
+    UpdateAnswer, UpdateRequest, reveal,
 };
 pub use people::{
-    AuditRequest, AuditShown, FileRead, FileRequest, FileSaved, Files, FilesRequest, Health, HealthRequest,
-    PictureRequest, PictureShown, SaveRequest, Week,
+    AuditAnswer, AuditRequest, FileAnswer, FileRequest, Files, FilesRequest, Health, HealthRequest,
+    PictureAnswer, PictureRequest, SaveAnswer, SaveRequest, Unused, UnusedEntry, Week,
 };
 pub use perform::{Outcome, Reply, Waiting};
 pub use pipeline::{MAX_REQUEST, answered, approve, call, call_tool, known, parse, run, run_json};
 pub use project::{
-    Items, ItemsRequest, TaskAct, TaskChanged, TaskRequest, TaskShown, TaskUpdateRequest, Tasks, TasksRequest,
+    Items, ItemsRequest, TaskAct, TaskAnswer, TaskRequest, TaskUpdateAnswer, TaskUpdateRequest, Tasks,
+    TasksRequest,
 };
 pub use resource::{RESOURCES, Resource, has_workspace, resource, resources};
-pub use review::{Review, ReviewRequest, ReviewedEntry, UndoRequest, UndoneSession};
+pub use review::{InjectedLine, Review, ReviewRequest, ReviewedEntry, UndoAnswer, UndoRequest};
 pub use schema::MAX_DEPTH;
 pub use session::{
-    AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionShown,
+    AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionAnswer, SessionRequest,
     Sessions, SessionsRequest,
 };
 pub use table::{TOOLS, tool};

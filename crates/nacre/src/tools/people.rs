@@ -5,16 +5,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::call::{Call, Ran};
+use super::call::{Call, ToolResult};
+use super::conflict;
 use super::status;
 use super::tool::Request;
 use crate::base::redact;
 use crate::base::{Calendar, Error, Result, Time};
+use crate::records::entry::{self, Entry};
 use crate::records::graph::{self, Picture};
 use crate::records::workspace;
 use crate::records::workspace::WorkspaceFile;
 use crate::records::workspace::change::{self, Change};
 use crate::records::workspace::{FilePath, proposal};
+use crate::search::Contradiction;
 use crate::store::Connection;
 use crate::store::audit;
 use crate::store::event::payload;
@@ -37,7 +40,7 @@ impl Request for FilesRequest {
     type Answer = Files;
     const NAME: &str = "file_list";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Files> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Files> {
         let private = call.settings().visibility.private.clone();
         let visibility = call.caller.visibility;
         let mut files = workspace::list(call.view().files());
@@ -66,7 +69,7 @@ pub struct FileRequest {
 
 /// A file as a person edits it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct FileRead {
+pub struct FileAnswer {
     /// Its path.
     pub path: String,
     /// Its whole text, with credentials masked.
@@ -80,15 +83,15 @@ pub struct FileRead {
 }
 
 impl Request for FileRequest {
-    type Answer = FileRead;
+    type Answer = FileAnswer;
     const NAME: &str = "file_show";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<FileRead> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<FileAnswer> {
         let path: FilePath = self.path.parse()?;
         let bytes = seen(call, &path)?;
         let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
         let shown = redact::document(&text).into_owned();
-        Ok(FileRead {
+        Ok(FileAnswer {
             path: path.to_string(),
             masked: shown != text,
             text: shown,
@@ -96,7 +99,7 @@ impl Request for FileRequest {
         })
     }
 
-    fn say(answer: &FileRead, _: &Calendar) -> String {
+    fn say(answer: &FileAnswer, _: &Calendar) -> String {
         answer.text.clone()
     }
 }
@@ -126,20 +129,23 @@ pub struct SaveRequest {
 
 /// A saved file.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct FileSaved {
+pub struct SaveAnswer {
     /// Its path.
     pub path: String,
     /// The hash for the next save.
     pub hash: String,
     /// Whether it changed.
     pub written: bool,
+    /// The current statements that its new lines contradict.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contradicts: Vec<Contradiction>,
 }
 
 impl Request for SaveRequest {
-    type Answer = FileSaved;
+    type Answer = SaveAnswer;
     const NAME: &str = "file_save";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<FileSaved> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<SaveAnswer> {
         let (path, caller): (FilePath, _) = (self.path.parse()?, call.caller);
         let mut held = change::lock(call.view())?;
         proposal::check_seen(&held, caller, &path)?;
@@ -148,25 +154,28 @@ impl Request for SaveRequest {
             return Err(Error::FileChanged { path: path.to_string() }.into());
         }
         let after = unmasked(Self::NAME, before.as_deref().unwrap_or_default(), self.content)?;
-        let saved = FileSaved { path: path.to_string(), hash: change::hash(&after), written: true };
+        let (hash, contradicts) = (change::hash(&after), Vec::new());
+        let mut saved = SaveAnswer { path: path.to_string(), hash, written: true, contradicts };
         if before.as_ref() == Some(&after) {
-            return Ok(FileSaved { written: false, ..saved });
+            return Ok(SaveAnswer { written: false, ..saved });
         }
         if after.len() as u64 > change::MAX_FILE_BYTES {
             return Err(Error::FileTooLarge { path: path.to_string(), limit: change::MAX_FILE_BYTES }.into());
         }
         let size = after.len();
-        held.commit("write", &[Change { path, before, after: Some(after) }], |tx| {
+        let change = [Change { path, before, after: Some(after) }];
+        held.commit("write", &change, |tx| {
             audit::Row::new("file_save").with("bytes", size).append(tx, caller)
         })?;
         drop(held);
+        saved.contradicts = conflict::of_document(call.view(), &change[0], true)?;
         let data = [("type", "file".into()), ("path", saved.path.as_str().into()), ("size", size.into())];
         call.tell("memory:write", payload(data));
         Ok(saved)
     }
 
-    fn say(answer: &FileSaved, _: &Calendar) -> String {
-        format!("Saved {}.", answer.path)
+    fn say(answer: &SaveAnswer, calendar: &Calendar) -> String {
+        format!("Saved {}.{}", answer.path, conflict::say_contradictions(&answer.contradicts, calendar))
     }
 }
 
@@ -231,7 +240,7 @@ pub struct AuditRequest {
 
 /// Rows of the audit log.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct AuditShown {
+pub struct AuditAnswer {
     /// Newest first.
     #[schemars(with = "Vec<Map<String, Value>>")]
     pub rows: Vec<Value>,
@@ -241,19 +250,19 @@ pub struct AuditShown {
 }
 
 impl Request for AuditRequest {
-    type Answer = AuditShown;
+    type Answer = AuditAnswer;
     const NAME: &str = "audit_list";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<AuditShown> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<AuditAnswer> {
         let (limit, before) = (self.limit.unwrap_or(100), self.before.unwrap_or(i64::MAX));
         let rows = call.read(|db| crate::store::audit::newest(db, before, limit))?;
         let rows: Vec<Value> = rows.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
         let last = rows.last().and_then(|row| row["seq"].as_i64());
         let next = last.filter(|seq| rows.len() == limit && *seq > 1);
-        Ok(AuditShown { rows, next })
+        Ok(AuditAnswer { rows, next })
     }
 
-    fn say(answer: &AuditShown, _: &Calendar) -> String {
+    fn say(answer: &AuditAnswer, _: &Calendar) -> String {
         let line = |row: &Value| {
             let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
             format!("{} {} {} {}", text("at"), text("actor"), text("action"), text("outcome"))
@@ -269,7 +278,7 @@ pub struct PictureRequest {}
 
 /// The graph.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct PictureShown {
+pub struct PictureAnswer {
     #[serde(flatten)]
     #[schemars(with = "Map<String, Value>")]
     #[expect(missing_docs)]
@@ -277,14 +286,14 @@ pub struct PictureShown {
 }
 
 impl Request for PictureRequest {
-    type Answer = PictureShown;
+    type Answer = PictureAnswer;
     const NAME: &str = "graph_picture";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<PictureShown> {
-        Ok(PictureShown { picture: call.read(Picture::new)? })
+    fn run(self, call: &mut Call<'_>) -> ToolResult<PictureAnswer> {
+        Ok(PictureAnswer { picture: call.read(Picture::new)? })
     }
 
-    fn say(answer: &PictureShown, _: &Calendar) -> String {
+    fn say(answer: &PictureAnswer, _: &Calendar) -> String {
         let Picture { entities, facts, relations } = &answer.picture;
         format!("{} entities, {} facts, {} relations.", entities.len(), facts.len(), relations.len())
     }
@@ -307,8 +316,34 @@ pub struct Health {
     /// Facts by how recently they were recalled.
     #[schemars(with = "Map<String, Value>")]
     pub tiers: graph::Tiers,
+    /// Memories that have not been used for half a year.
+    #[schemars(with = "Map<String, Value>")]
+    pub unused: Unused,
     /// Problems, and what to do about them.
     pub problems: Vec<String>,
+}
+
+/// A memory that was neither shown to an agent nor confirmed for this many days is unused.
+const UNUSED_DAYS: i64 = 180;
+/// The most unused memories that are listed.
+const MAX_UNUSED: usize = 20;
+
+/// Memories that no agent has seen and nobody has confirmed for a long time.
+#[derive(Clone, Debug, Serialize)]
+pub struct Unused {
+    /// How many there are.
+    pub count: i64,
+    /// The oldest ones.
+    pub oldest: Vec<UnusedEntry>,
+}
+
+/// An unused memory.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct UnusedEntry {
+    pub number: i64,
+    pub content: String,
+    pub at: Time,
 }
 
 /// The growth in one week.
@@ -324,7 +359,7 @@ impl Request for HealthRequest {
     type Answer = Health;
     const NAME: &str = "health";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Health> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Health> {
         let status = status::status(call.view())?;
         let mut problems = Vec::new();
         if status.stale {
@@ -335,7 +370,15 @@ impl Request for HealthRequest {
             format!("{} was damaged and quarantined; `nacre doctor` says what to do", path.display())
         }));
         let (growth, tiers) = call.read(|db| Ok((growth(db)?, graph::tiers(db)?)))?;
-        Ok(Health { status, growth, tiers, problems })
+        let long_ago = call.caller.now.plus_days(-UNUSED_DAYS);
+        let (count, oldest) = call.read(|db| entry::unused_since(db, long_ago, MAX_UNUSED))?;
+        let shown = |entry: Entry| UnusedEntry {
+            number: entry.number,
+            content: entry.content,
+            at: entry.provenance.timestamp,
+        };
+        let unused = Unused { count, oldest: oldest.into_iter().map(shown).collect() };
+        Ok(Health { status, growth, tiers, unused, problems })
     }
 
     fn say(answer: &Health, _: &Calendar) -> String {
@@ -351,7 +394,7 @@ fn growth(db: &Connection) -> Result<Vec<Week>> {
     // The first day of 1970 was a Thursday: weeks begin on Mondays.
     const FIRST_MONDAY_MS: i64 = 4 * 86_400_000;
     let sql = "SELECT (at - $2) / $1, count(*) FROM (SELECT created_at AS at FROM entries UNION ALL
-            SELECT at FROM passages WHERE kind IN ('message', 'exchange')) GROUP BY 1 ORDER BY 1";
+            SELECT at FROM passages WHERE kind IN ('message', 'exchange')) AS dated GROUP BY 1 ORDER BY 1";
     let counted: Vec<(i64, i64)> =
         db.rows(sql, (WEEK_MS, FIRST_MONDAY_MS), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut weeks: Vec<Week> = Vec::new();

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::call::{Call, Form, Mode, Stop, Way};
+use super::call::{Call, CallOptions, Form, Mode, Stop};
 use super::tool::{Access, Answer, Request, Tool};
 use super::{files, schema};
 use crate::base::redact;
@@ -73,18 +73,20 @@ fn call_as<R: Request>(
     view: &mut View<'_>,
     tool: &'static Tool,
     arguments: Value,
-    way: Way<'_>,
+    options: CallOptions<'_>,
 ) -> Result<Answer> {
     let explain = arguments.get("explain").and_then(Value::as_bool).unwrap_or(false);
     let request: R = read(tool, arguments)?;
     let calendar = view.caller().calendar();
-    let outcome = perform(view, tool, request, way)?;
+    let outcome = perform(view, tool, request, options)?;
     let proposal = match &outcome {
         Outcome::Done(answer) => R::proposal(answer),
         Outcome::Waits(waiting) => (waiting.state == State::Pending).then_some(waiting.proposal),
     };
     let lean = match &outcome {
-        Outcome::Done(answer) if way.form == Form::Lean => R::lean(answer, &calendar, explain).transpose()?,
+        Outcome::Done(answer) if options.form == Form::Lean => {
+            R::lean(answer, &calendar, explain).transpose()?
+        }
         _ => None,
     };
     let data = lean.map_or_else(|| serde_json::to_value(&outcome), Ok)?;
@@ -121,12 +123,12 @@ pub(super) fn perform<R: Request>(
     view: &mut View<'_>,
     tool: &'static Tool,
     request: R,
-    way: Way<'_>,
+    options: CallOptions<'_>,
 ) -> Result<Outcome<R::Answer>> {
-    let mode = match way.approved {
+    let mode = match options.approved {
         Some((number, by)) => Mode::Approved { number, by },
         None if request.only_reads() => Mode::Run,
-        None => match decide(view, tool, &|view| request.steers(view))? {
+        None => match decide(view, tool, &request)? {
             Decision::Apply => Mode::Run,
             Decision::Propose => Mode::Try,
         },
@@ -137,7 +139,7 @@ pub(super) fn perform<R: Request>(
     let lost = if arguments.is_some() { request.loses(view)? } else { None };
     let (caller, name) = (view.caller(), tool.name);
     let mut call =
-        Call { caller, view: view.lend(), name, mode, marked: false, run_approved: way.run_approved };
+        Call { caller, view: view.lend(), name, mode, marked: false, run_approved: options.run_approved };
     match request.run(&mut call) {
         Ok(answer) => Ok(Outcome::Done(answer)),
         Err(Stop::Failed(error)) => Err(error),
@@ -153,12 +155,13 @@ fn propose(view: &mut View<'_>, tool: &Tool, arguments: &Value, lost: Option<Str
 }
 
 /// Asks the write policy about a call, unless the tool asks it itself.
-fn decide(view: &View<'_>, tool: &Tool, steers: &dyn Fn(&View<'_>) -> Result<bool>) -> Result<Decision> {
+fn decide<R: Request>(view: &View<'_>, tool: &Tool, request: &R) -> Result<Decision> {
     let caller = view.caller();
     if !matches!(tool.access, Access::Write | Access::Destroy) || tool.decides {
         return Ok(Decision::Apply);
     }
-    // It matters only for untrusted sessions.
-    let behavioral = caller.untrusted && steers(view).unwrap_or(false);
-    policy::decide(Target::Entries { behavioral }, caller, view.settings())
+    // An untrusted session may neither change how agents behave nor what others wrote.
+    let guarded = caller.untrusted
+        && (request.steers(view).unwrap_or(true) || !request.only_adds(view).unwrap_or(false));
+    policy::decide(Target::Entries { guarded }, caller, view.settings())
 }

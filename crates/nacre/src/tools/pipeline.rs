@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::access;
-use super::call::{Form, Way};
+use super::call::{CallOptions, Form};
 use super::conflict;
 use super::perform::{Outcome, Reply, perform, read, say};
 use super::schema::{self, MAX_DEPTH, Unknown};
@@ -89,7 +89,7 @@ where
     let mut outcome = refused(view, tool, |view| {
         access::authorise(view, tool)?;
         let request = request(view)?;
-        perform(view, tool, request, Way { approved: None, run_approved, form: Form::Whole })
+        perform(view, tool, request, CallOptions { approved: None, run_approved, form: Form::Whole })
     })?;
     let text = redact::text(&say::<R>(&outcome, &calendar)).into_owned();
     if let Outcome::Done(answer) = &mut outcome {
@@ -120,7 +120,7 @@ pub(super) fn call_in_form(
         // Before the arguments are read: a caller without access learns nothing about them.
         access::authorise(view, tool)?;
         let arguments = access::own_group(view, arguments)?;
-        (tool.call)(view, tool, arguments, Way { approved: None, run_approved, form })
+        (tool.call)(view, tool, arguments, CallOptions { approved: None, run_approved, form })
     })?;
     redact::answer(&mut answer.data, &mut answer.text);
     Ok(answer)
@@ -159,7 +159,7 @@ pub(crate) fn run_approved(
         view,
         tool,
         arguments,
-        Way { approved: Some((number, by)), run_approved, form: Form::Whole },
+        CallOptions { approved: Some((number, by)), run_approved, form: Form::Whole },
     )?;
     // A call that changed nothing has not marked its proposal.
     match view.write(|tx| proposal::mark_approved(tx, by, number)) {

@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::{Call, Ran};
+use super::call::{Call, ToolResult};
 use super::limits::Action;
 use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::ids::{ProjectName, TaskId};
 use crate::base::redact::redact;
-use crate::base::{Calendar, Error};
+use crate::base::{Calendar, Error, Result};
+use crate::group::View;
 use crate::index::Scope;
 use crate::records::project::task::{self, By, Draft, Filter};
 use crate::records::project::{Change, ItemType, ProjectItem, Status, Task, item};
@@ -55,7 +56,7 @@ impl Request for ItemsRequest {
     type Answer = Items;
     const NAME: &str = "item_list";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Items> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Items> {
         let limit = self.limit.unwrap_or(50);
         let filter = item::Filter { r#type: self.r#type, project: self.project };
         if self.query.trim().is_empty() {
@@ -139,13 +140,13 @@ pub struct TasksRequest {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Tasks {
     /// Started ones first, then by priority and age.
-    pub tasks: Vec<TaskShown>,
+    pub tasks: Vec<TaskAnswer>,
 }
 
 /// A task, with its history if the request names it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct TaskShown {
+pub struct TaskAnswer {
     #[serde(flatten)]
     #[expect(missing_docs)]
     pub task: Task,
@@ -156,14 +157,14 @@ pub struct TaskShown {
 
 redact! {
     Tasks { tasks }
-    TaskShown { task, history }
+    TaskAnswer { task, history }
 }
 
 impl Request for TasksRequest {
     type Answer = Tasks;
     const NAME: &str = "task_list";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Tasks> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Tasks> {
         let filter = Filter {
             ready: self.ready,
             status: self.status,
@@ -171,10 +172,10 @@ impl Request for TasksRequest {
             archived: self.archived,
         };
         let tasks = call.read(|db| match self.id {
-            Some(id) => Ok(vec![TaskShown { task: task::get(db, id)?, history: task::changes(db, id)? }]),
+            Some(id) => Ok(vec![TaskAnswer { task: task::get(db, id)?, history: task::changes(db, id)? }]),
             None => {
                 let tasks = task::list(db, &filter)?;
-                Ok(tasks.into_iter().map(|task| TaskShown { task, history: Vec::new() }).collect())
+                Ok(tasks.into_iter().map(|task| TaskAnswer { task, history: Vec::new() }).collect())
             }
         })?;
         Ok(Tasks { tasks })
@@ -185,7 +186,7 @@ impl Request for TasksRequest {
             return "No tasks match.".into();
         }
         let mut text = String::new();
-        for TaskShown { task, history } in &answer.tasks {
+        for TaskAnswer { task, history } in &answer.tasks {
             let _ = writeln!(text, "{}", say_task(task));
             if !history.is_empty() {
                 for criterion in &task.acceptance_criteria {
@@ -238,10 +239,14 @@ pub struct TaskRequest {
 }
 
 impl Request for TaskRequest {
-    type Answer = TaskShown;
+    type Answer = TaskAnswer;
     const NAME: &str = "task_add";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<TaskShown> {
+    fn only_adds(&self, _: &View<'_>) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn run(self, call: &mut Call<'_>) -> ToolResult<TaskAnswer> {
         let draft = Draft {
             description: self.description,
             milestone: self.milestone,
@@ -254,14 +259,14 @@ impl Request for TaskRequest {
             let task = task::add(write.db, by(caller), draft)?;
             write.spend(Action::Store)?;
             write.record(&task.id, "chars", task.description.chars().count());
-            Ok(TaskShown { history: task::changes(write.db, task.id)?, task })
+            Ok(TaskAnswer { history: task::changes(write.db, task.id)?, task })
         })?;
         let delta = shown.task.description.chars().count();
         call.view().tell_write("task", &shown.task.id.to_string(), delta);
         Ok(shown)
     }
 
-    fn say(answer: &TaskShown, _: &Calendar) -> String {
+    fn say(answer: &TaskAnswer, _: &Calendar) -> String {
         format!("Added {}", say_task(&answer.task))
     }
 }
@@ -301,7 +306,7 @@ pub struct TaskUpdateRequest {
 
 /// The result of an action on tasks.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct TaskChanged {
+pub struct TaskUpdateAnswer {
     /// The task after the action.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
@@ -313,13 +318,13 @@ pub struct TaskChanged {
     pub changed: bool,
 }
 
-redact! { TaskChanged { task / archived, changed } }
+redact! { TaskUpdateAnswer { task / archived, changed } }
 
 impl Request for TaskUpdateRequest {
-    type Answer = TaskChanged;
+    type Answer = TaskUpdateAnswer;
     const NAME: &str = "task_update";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<TaskChanged> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<TaskUpdateAnswer> {
         let missing = |field: &str, problem: &str| Error::bad_argument("task_update", field, problem);
         let TaskUpdateRequest { action, id, by: blockers, milestone } = self;
         let caller = call.caller;
@@ -334,7 +339,7 @@ impl Request for TaskUpdateRequest {
             for id in &archived {
                 call.view().tell_write("task", &id.to_string(), 0);
             }
-            return Ok(TaskChanged { task: None, archived, changed: true });
+            return Ok(TaskUpdateAnswer { task: None, archived, changed: true });
         }
         let id = id.ok_or_else(|| missing("id", "is missing; every action but `archive` needs it"))?;
         if action == TaskAct::Block && blockers.is_empty() {
@@ -361,10 +366,10 @@ impl Request for TaskUpdateRequest {
         if changed {
             call.view().tell_write("task", &id.to_string(), 0);
         }
-        Ok(TaskChanged { task: Some(task), archived: Vec::new(), changed })
+        Ok(TaskUpdateAnswer { task: Some(task), archived: Vec::new(), changed })
     }
 
-    fn say(answer: &TaskChanged, _: &Calendar) -> String {
+    fn say(answer: &TaskUpdateAnswer, _: &Calendar) -> String {
         let mut text = answer.task.as_ref().map(say_task).unwrap_or_default();
         if !answer.archived.is_empty() {
             let ids: Vec<String> = answer.archived.iter().map(ToString::to_string).collect();

@@ -1,18 +1,21 @@
-//! The tools that show and undo what one session wrote.
+//! The tools that show and undo what one session wrote. The memories that it was shown are listed too.
 
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::{Call, Ran};
+use super::call::{Call, ToolResult};
 use super::tool::Request;
-use crate::base::Calendar;
 use crate::base::frame::one_line;
 use crate::base::ids::SessionId;
 use crate::base::redact::redact;
-use crate::records::entry::Entry;
+use crate::base::{Calendar, Result, Time};
+use crate::context::turn;
 use crate::records::entry::undo::{self, SessionWrites};
+use crate::records::entry::{self, Entry};
+use crate::records::lesson;
+use crate::store::Connection;
 
 /// List everything that one session wrote to the memories.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +34,24 @@ pub struct Review {
     pub stored: Vec<ReviewedEntry>,
     /// Memories of other sessions whose text it changed.
     pub corrected: Vec<ReviewedEntry>,
+    /// Lines that were added before its latest messages, oldest first.
+    pub injected: Vec<InjectedLine>,
+}
+
+/// A line that was added before a message of a session.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct InjectedLine {
+    /// When it was added.
+    pub at: Time,
+    /// The id of its record.
+    pub source: String,
+    /// The number of its memory, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<i64>,
+    /// The text of its memory or lesson, unless it has been deleted since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// A memory that a session wrote.
@@ -50,9 +71,10 @@ pub struct ReviewedEntry {
 }
 
 redact! {
-    Review { session, stored, corrected }
+    Review { session, stored, corrected, injected }
+    InjectedLine { source, text / at, number }
     ReviewedEntry { content, before / number, past }
-    UndoneSession { session, archived, restored, reverted, kept }
+    UndoAnswer { session, archived, restored, reverted, kept }
 }
 
 fn reviewed(entry: &Entry, before: Option<&str>) -> ReviewedEntry {
@@ -64,17 +86,33 @@ fn reviewed(entry: &Entry, before: Option<&str>) -> ReviewedEntry {
     }
 }
 
+/// Returns the lines that a session was shown, with the texts of the memories and lessons among them.
+fn injected_lines(db: &Connection, session: &SessionId) -> Result<Vec<InjectedLine>> {
+    let lines = turn::injected(db, session)?.into_iter();
+    let line = |(at, source): (Time, String)| {
+        let entry = entry::get_all(db, [source.as_str()])?.pop();
+        let number = entry.as_ref().map(|entry| entry.number);
+        let text = match lesson::number(&source) {
+            Some(number) => lesson::get(db, number)?.map(|lesson| lesson.text),
+            None => entry.map(|entry| entry.content),
+        };
+        Ok(InjectedLine { at, source, number, text })
+    };
+    lines.map(line).collect()
+}
+
 impl Request for ReviewRequest {
     type Answer = Review;
     const NAME: &str = "session_review";
     const WHOLE: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Review> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Review> {
         let SessionWrites { stored, corrected } = call.read(|db| undo::writes(db, &self.session))?;
         let stored = stored.iter().map(|entry| reviewed(entry, None)).collect();
         let corrected =
             corrected.iter().map(|(entry, before)| reviewed(entry, Some(&before.content))).collect();
-        Ok(Review { session: self.session, stored, corrected })
+        let injected = call.read(|db| injected_lines(db, &self.session))?;
+        Ok(Review { session: self.session, stored, corrected, injected })
     }
 
     fn say(answer: &Review, _: &Calendar) -> String {
@@ -111,7 +149,7 @@ pub struct UndoRequest {
 
 /// The numbers of the memories that an undo changed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct UndoneSession {
+pub struct UndoAnswer {
     /// The session.
     pub session: SessionId,
     /// Memories of the session, archived now.
@@ -125,11 +163,11 @@ pub struct UndoneSession {
 }
 
 impl Request for UndoRequest {
-    type Answer = UndoneSession;
+    type Answer = UndoAnswer;
     const NAME: &str = "session_undo";
     const WHOLE: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Ran<UndoneSession> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<UndoAnswer> {
         let undone = call.write(|write| {
             let undone = undo::undo(write.db, &write.origin, &self.session)?;
             if undone.archived.is_empty() && undone.reverted.is_empty() {
@@ -140,7 +178,7 @@ impl Request for UndoRequest {
             Ok(undone)
         })?;
         let shown = |entries: &[Entry]| entries.iter().map(|entry| reviewed(entry, None)).collect();
-        Ok(UndoneSession {
+        Ok(UndoAnswer {
             archived: undone.archived.iter().map(ToString::to_string).collect(),
             restored: shown(&undone.restored),
             reverted: shown(&undone.reverted),
@@ -149,7 +187,7 @@ impl Request for UndoRequest {
         })
     }
 
-    fn say(answer: &UndoneSession, _: &Calendar) -> String {
+    fn say(answer: &UndoAnswer, _: &Calendar) -> String {
         let (archived, reverted) = (answer.archived.len(), answer.reverted.len());
         if archived + reverted == 0 {
             return format!("Session {} has no memories to undo.", answer.session);

@@ -3,8 +3,8 @@
 //! The check is written here instead of using a validator. The types use only a dozen keywords of JSON Schema, which a test
 //! enforces, and an error has to name the field, the limit and the word that was probably meant (docs/decisions/0003).
 
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 use crate::base::text::nearest;
@@ -13,15 +13,26 @@ use crate::base::{Error, Result};
 
 /// Returns the schema of a request, with its doc comments as descriptions.
 pub(super) fn input<T: JsonSchema>() -> Value {
-    let mut schema = generate::<T>(dialect());
+    input_of(SchemaGenerator::into_root_schema_for::<T>)
+}
+
+/// Makes the schema of one type. The functions that take it are compiled once, not for every type.
+type MakeSchema = fn(SchemaGenerator) -> Schema;
+
+fn input_of(make: MakeSchema) -> Value {
+    let mut schema = generate(make, dialect());
     schema["additionalProperties"] = json!(false);
     schema
 }
 
 /// Returns the schema of an answer without descriptions: a model reads the answer, and pays for every byte of the schema.
 pub(super) fn output<T: JsonSchema>() -> Value {
+    output_of(SchemaGenerator::into_root_schema_for::<T>)
+}
+
+fn output_of(make: MakeSchema) -> Value {
     // For serialisation: a field that is left out when empty is not required.
-    let mut schema = generate::<T>(dialect().for_serialize());
+    let mut schema = generate(make, dialect().for_serialize());
     strip(&mut schema);
     // The fields of nested objects are left out.
     for property in
@@ -82,16 +93,21 @@ pub(super) fn check(tool: &str, schema: &Value, unknown: Unknown, arguments: Val
             return Err(Error::RequestTooDeep { limit: MAX_DEPTH });
         }
         if let Some(control) = control_character(value) {
-            return Err(wrong(field, format!("has the control character U+{:04X}", u32::from(control))));
+            let problem = format!("has the control character U+{:04X}; remove it", u32::from(control));
+            return Err(wrong(field, problem));
         }
     }
     let properties = schema["properties"].as_object();
     if let Some(unknown) =
         fields.keys().find(|field| properties.is_none_or(|known| !known.contains_key(*field)))
     {
-        let known = properties.into_iter().flat_map(|known| known.keys().map(String::as_str));
-        let near = nearest(unknown, known).map(str::to_owned);
-        let problem = "is not an argument".to_owned();
+        let known: Vec<&str> =
+            properties.into_iter().flat_map(|known| known.keys().map(String::as_str)).collect();
+        let near = nearest(unknown, known.iter().copied()).map(str::to_owned);
+        let problem = match &near {
+            None if !known.is_empty() => format!("is not an argument; there are {}", known.join(", ")),
+            _ => "is not an argument".to_owned(),
+        };
         return Err(Error::BadArgument {
             tool: tool.into(),
             field: shorten(unknown),
@@ -169,8 +185,11 @@ fn problem(schema: &Value, value: &Value) -> Option<String> {
                 _ => None,
             }
         }
-        Value::Array(items) => match limit("maxItems") {
-            Some(most) if items.len() > most => {
+        Value::Array(items) => match (limit("minItems"), limit("maxItems")) {
+            (Some(least), _) if items.len() < least => {
+                Some(format!("has {} items, at least {least} is needed", items.len()))
+            }
+            (_, Some(most)) if items.len() > most => {
                 Some(format!("has {} items, at most {most} fit", items.len()))
             }
             _ => items
@@ -234,8 +253,8 @@ fn dialect() -> SchemaSettings {
     })
 }
 
-fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+fn generate(make: MakeSchema, settings: SchemaSettings) -> Value {
+    let mut schema = make(settings.into_generator()).to_value();
     join(&mut schema);
     simplify(&mut schema);
     schema
@@ -320,6 +339,14 @@ mod tests {
     use super::super::{COMPAT_TOOLS, TOOLS};
     use super::*;
 
+    #[test]
+    fn a_list_that_is_too_short_or_too_long_is_refused() {
+        let schema = json!({ "type": "array", "items": { "type": "string" }, "minItems": 1, "maxItems": 2 });
+        for (items, is_wrong) in [(0, true), (1, false), (2, false), (3, true)] {
+            assert_eq!(problem(&schema, &json!(vec!["x"; items])).is_some(), is_wrong, "{items}");
+        }
+    }
+
     /// The keywords that [`check`] enforces. A keyword that is published but not checked would be a false promise.
     #[test]
     fn every_published_word_is_checked() {
@@ -336,6 +363,7 @@ mod tests {
             "maxLength",
             "minimum",
             "maximum",
+            "minItems",
             "maxItems",
             "default",
         ];

@@ -6,14 +6,16 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::{Call, Ran};
+use super::call::{Call, ToolResult};
 use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::ids::SessionId;
+use crate::base::origin::RecordOrigin;
 use crate::base::redact::redact;
 use crate::base::text::shorten;
-use crate::base::{Calendar, Error};
+use crate::base::{Calendar, Error, Result};
 use crate::context::boot;
+use crate::group::View;
 use crate::records::session::{
     self, AppendReport, CompactionReport, Context, Count, Draft, EndReport, Flush, Role, Session,
     SessionMessage,
@@ -44,7 +46,7 @@ impl Request for SessionsRequest {
     type Answer = Sessions;
     const NAME: &str = "session_list";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Sessions> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Sessions> {
         let (sessions, total) = call.read(|db| session::list(db, self.limit.unwrap_or(20)))?;
         Ok(Sessions { sessions, total })
     }
@@ -84,7 +86,7 @@ pub struct SessionRequest {
 
 /// A session with a range of its messages.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SessionShown {
+pub struct SessionAnswer {
     /// The session.
     pub session: Session,
     /// In order.
@@ -97,13 +99,13 @@ pub struct SessionShown {
     pub infrastructure_seen: bool,
 }
 
-redact! { SessionShown { session, messages / next, infrastructure_seen } }
+redact! { SessionAnswer { session, messages / next, infrastructure_seen } }
 
 impl Request for SessionRequest {
-    type Answer = SessionShown;
+    type Answer = SessionAnswer;
     const NAME: &str = "session_show";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<SessionShown> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<SessionAnswer> {
         let (from, limit) = (self.from.unwrap_or(1), self.limit.unwrap_or(50));
         let (session, messages) = call.read(|db| session::show(db, &self.id, from, limit))?;
         let after = from.saturating_add(messages.len());
@@ -115,10 +117,10 @@ impl Request for SessionRequest {
             Ok(id) => call.read(|db| seen::infrastructure(db, &id))?.is_some(),
             Err(_) => false,
         };
-        Ok(SessionShown { session, messages, next, infrastructure_seen })
+        Ok(SessionAnswer { session, messages, next, infrastructure_seen })
     }
 
-    fn say(answer: &SessionShown, _: &Calendar) -> String {
+    fn say(answer: &SessionAnswer, _: &Calendar) -> String {
         let Session { id, messages, .. } = &answer.session;
         let mut text = format!("[session {}] {messages} messages", one_line(id));
         for SessionMessage { number, author, at, text: said, .. } in &answer.messages {
@@ -147,7 +149,11 @@ impl Request for AppendRequest {
     type Answer = AppendReport;
     const NAME: &str = "session_append";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<AppendReport> {
+    fn only_adds(&self, view: &View<'_>) -> Result<bool> {
+        is_untrusted(view, self.id.as_ref().unwrap_or(&view.caller().session))
+    }
+
+    fn run(self, call: &mut Call<'_>) -> ToolResult<AppendReport> {
         let caller = call.caller;
         let id = self.id.unwrap_or_else(|| caller.session.clone());
         Ok(session::append(call.view(), &id, &self.messages)?)
@@ -187,7 +193,7 @@ impl Request for ContextRequest {
     type Answer = Context;
     const NAME: &str = "session_context";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Context> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Context> {
         let caller = call.caller;
         let memory = boot::long_term(call.view(), caller);
         let Some(context) = session::context(call.view(), caller, &self.id, self.tokens, memory)? else {
@@ -237,7 +243,11 @@ impl Request for CompactRequest {
     type Answer = CompactionReport;
     const NAME: &str = "session_compact";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<CompactionReport> {
+    fn only_adds(&self, view: &View<'_>) -> Result<bool> {
+        is_untrusted(view, &self.id)
+    }
+
+    fn run(self, call: &mut Call<'_>) -> ToolResult<CompactionReport> {
         Ok(session::compact(call.view(), &self.id)?)
     }
 
@@ -275,7 +285,11 @@ impl Request for FlushRequest {
     type Answer = Flush;
     const NAME: &str = "session_flush";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Flush> {
+    fn only_adds(&self, view: &View<'_>) -> Result<bool> {
+        is_untrusted(view, self.id.as_ref().unwrap_or(&view.caller().session))
+    }
+
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Flush> {
         let caller = call.caller;
         let id = self.id.unwrap_or_else(|| caller.session.clone());
         let count = Count { tokens: self.tokens, message: &self.message, compacts: false };
@@ -303,7 +317,11 @@ impl Request for EndRequest {
     type Answer = EndReport;
     const NAME: &str = "session_end";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<EndReport> {
+    fn only_adds(&self, view: &View<'_>) -> Result<bool> {
+        is_untrusted(view, &self.id)
+    }
+
+    fn run(self, call: &mut Call<'_>) -> ToolResult<EndReport> {
         Ok(session::end(call.view(), &self.id)?)
     }
 
@@ -313,4 +331,11 @@ impl Request for EndRequest {
             None => "The session is ended; there was nothing to summarise.".into(),
         }
     }
+}
+
+/// Tells whether a session is new or holds only what untrusted sessions said.
+fn is_untrusted(view: &View<'_>, session: &SessionId) -> Result<bool> {
+    Ok(view
+        .read_all(|db| session::origin(db, session))?
+        .is_none_or(|origin| origin == RecordOrigin::Untrusted))
 }

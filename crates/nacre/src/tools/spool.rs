@@ -35,7 +35,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// One event of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Heard {
+pub struct SpooledEvent {
     /// The conversation.
     pub session: SessionId,
     /// The time.
@@ -47,7 +47,7 @@ pub struct Heard {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
     /// The event itself.
-    pub what: What,
+    pub what: EventKind,
 }
 
 fn private() -> Visibility {
@@ -57,7 +57,7 @@ fn private() -> Visibility {
 /// The kinds of events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum EventKind {
     /// The person wrote this. If it is empty, a program wrote it, and the answer is about no message of the person.
     Message(String),
     /// The agent answered this: to the message given here, otherwise to the last one.
@@ -73,7 +73,7 @@ pub enum What {
 
 /// Writes an event. `order` grows with time, so that events are imported in order. With `durable` it waits until the file
 /// would survive a power failure.
-pub fn put(home: &Home, group: &GroupName, order: u128, durable: bool, heard: &Heard) -> Result<()> {
+pub fn put(home: &Home, group: &GroupName, order: u128, durable: bool, heard: &SpooledEvent) -> Result<()> {
     let folder = folder(&home.path().join("groups").join(group.as_str()));
     files::create_folder(&folder)?;
     let file = folder.join(format!("{order:024}-{}.json", std::process::id()));
@@ -153,7 +153,7 @@ fn spooled(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn read(folder: &Path) -> Result<Vec<(PathBuf, Heard)>> {
+fn read(folder: &Path) -> Result<Vec<(PathBuf, SpooledEvent)>> {
     let mut all = Vec::new();
     for file in spooled(folder) {
         match fs::read(&file) {
@@ -193,7 +193,7 @@ impl Whole {
 }
 
 /// Pairs messages with answers. A message whose answer may still come stays in the spool.
-fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
+fn pair(heard: Vec<(PathBuf, SpooledEvent)>, now: Time) -> Vec<Whole> {
     /// A message that waits for its answer.
     struct Asked {
         file: PathBuf,
@@ -214,7 +214,7 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
             all.push(Whole { session, visibility, folder: None, mixed: false, exchange, files, ends: false });
         };
     let mut folders: BTreeMap<SessionId, PathBuf> = BTreeMap::new();
-    for (file, Heard { session, at, visibility, folder, what }) in heard {
+    for (file, SpooledEvent { session, at, visibility, folder, what }) in heard {
         let asked = waiting.remove(&session);
         folders.extend(folder.map(|folder| (session.clone(), folder)));
         // An exchange with a private part is private.
@@ -224,24 +224,24 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
         };
         let mixed = asked.as_ref().is_some_and(|asked| asked.visibility != visibility);
         match (what, asked) {
-            (What::Message(text), asked) => {
+            (EventKind::Message(text), asked) => {
                 if let Some(asked) = asked {
                     whole(&mut all, &session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
                 }
                 waiting.insert(session, Asked { file, at, visibility, text });
             }
-            (What::Answer { message: None, text }, Some(asked)) => {
+            (EventKind::Answer { message: None, text }, Some(asked)) => {
                 // Text that no person wrote teaches nothing, and neither does its answer.
                 let answer = if asked.text.is_empty() { "" } else { text.as_str() };
                 whole(&mut all, &session, both, asked.at, &asked.text, answer, vec![asked.file, file]);
             }
-            (What::Answer { message: Some(message), text }, Some(asked)) => {
+            (EventKind::Answer { message: Some(message), text }, Some(asked)) => {
                 whole(&mut all, &session, both, asked.at, &message, &text, vec![asked.file, file]);
             }
-            (What::Answer { message, text }, None) => {
+            (EventKind::Answer { message, text }, None) => {
                 whole(&mut all, &session, both, at, &message.unwrap_or_default(), &text, vec![file]);
             }
-            (What::End, asked) => {
+            (EventKind::End, asked) => {
                 if let Some(asked) = asked {
                     whole(&mut all, &session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
                 }
@@ -277,12 +277,12 @@ mod tests {
     use super::*;
 
     /// Each line: session, second, event. Expected: session, second, user, agent.
-    fn check(heard: &[(&str, i64, What)], now: i64, expected: &[(&str, i64, &str, &str)]) {
+    fn check(heard: &[(&str, i64, EventKind)], now: i64, expected: &[(&str, i64, &str, &str)]) {
         let at = |second: i64| Time::from_millis(second * 1_000);
         let heard = heard.iter().enumerate().map(|(n, (session, second, what))| {
             let session = session.parse().unwrap();
             let (at, visibility, what) = (at(*second), Visibility::Shared, what.clone());
-            (PathBuf::from(n.to_string()), Heard { session, at, visibility, folder: None, what })
+            (PathBuf::from(n.to_string()), SpooledEvent { session, at, visibility, folder: None, what })
         });
         let paired = pair(heard.collect(), at(now));
         let found: Vec<_> = paired
@@ -296,12 +296,12 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    fn message(text: &str) -> What {
-        What::Message(text.into())
+    fn message(text: &str) -> EventKind {
+        EventKind::Message(text.into())
     }
 
-    fn answer(text: &str) -> What {
-        What::Answer { message: None, text: text.into() }
+    fn answer(text: &str) -> EventKind {
+        EventKind::Answer { message: None, text: text.into() }
     }
 
     #[test]
@@ -322,17 +322,17 @@ mod tests {
         check(&[("a", 1, message("hi"))], 100_000, &[("a", 1, "hi", "")]);
         // Interrupted by another message, and by the end.
         check(
-            &[("a", 1, message("one")), ("a", 2, message("two")), ("a", 3, What::End)],
+            &[("a", 1, message("one")), ("a", 2, message("two")), ("a", 3, EventKind::End)],
             5,
             &[("a", 1, "one", ""), ("a", 2, "two", "")],
         );
         // A client that sends both; an answer without a message; an answer to a program.
-        let both = What::Answer { message: Some("hi".into()), text: "HI".into() };
+        let both = EventKind::Answer { message: Some("hi".into()), text: "HI".into() };
         check(&[("a", 1, both.clone())], 5, &[("a", 1, "hi", "HI")]);
         check(&[("a", 1, message("hi")), ("a", 2, both)], 5, &[("a", 1, "hi", "HI")]);
         check(&[("a", 1, answer("HI"))], 5, &[("a", 1, "", "HI")]);
         check(&[("a", 1, message("")), ("a", 2, answer("HI"))], 5, &[]);
-        check(&[("a", 1, What::End)], 5, &[]);
+        check(&[("a", 1, EventKind::End)], 5, &[]);
         // An agent that had nothing to store has said nothing.
         check(&[("a", 1, message("hi")), ("a", 2, answer(" NO_REPLY\n"))], 5, &[("a", 1, "hi", "")]);
     }

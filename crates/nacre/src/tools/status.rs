@@ -118,6 +118,12 @@ pub fn status(view: &View<'_>) -> Result<Status> {
     })
 }
 
+/// Says that a damaged database was set aside, while it is there: what it held may be missing from every answer.
+pub(super) fn damage_note(view: &View<'_>) -> Option<&'static str> {
+    let note = "a damaged database was set aside; `nacre doctor` says how to save what it has";
+    (!set_aside(view).is_empty()).then_some(note)
+}
+
 /// Returns the quarantined databases, including those of which only the log is left.
 fn set_aside(view: &View<'_>) -> Vec<PathBuf> {
     let files = fs::read_dir(view.folder()).into_iter().flatten().flatten().map(|found| found.path());

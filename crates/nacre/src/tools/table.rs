@@ -4,15 +4,16 @@ use super::boot::BootRequest;
 use super::compat::COMPAT_TOOLS;
 use super::conflict::ConflictsRequest;
 use super::decide::{DecideRequest, ProposalRequest, ProposalsRequest};
+use super::erase::{ForgetRequest, QuarantineRequest, RecordDeleteRequest, TraceRequest};
 use super::files::WriteRequest;
 use super::graph::{
     AliasRequest, EntitiesRequest, EntityRequest, FactRemoveRequest, FactRequest, FactsRequest, GraphRequest,
     RelationEndRequest, RelationRequest, RelationsRequest, RuleRequest,
 };
 use super::handover::HandoverRequest;
-use super::lesson::LessonRequest;
+use super::lesson::{LessonDecideRequest, LessonRequest, LessonsRequest};
 use super::memory::{
-    BriefRequest, CollectionsRequest, DeleteRequest, DemoteRequest, FeedbackRequest, GetRequest,
+    BriefRequest, CollectionsRequest, DeleteRequest, DemoteRequest, FeedbackRequest, GetRequest, GrepRequest,
     QueryRequest, ReinforceRequest, SearchRequest, StoreRequest, UnarchiveRequest, UpdateRequest,
 };
 use super::people::{AuditRequest, FileRequest, FilesRequest, HealthRequest, PictureRequest, SaveRequest};
@@ -25,10 +26,11 @@ use super::session::{
 use super::tool::{Access, Tool, for_people};
 
 /// Every tool. A profile offers some of them.
-pub static TOOLS: [Tool; 50] = [
+pub static TOOLS: [Tool; 57] = [
     tool_for::<StoreRequest>(Access::Write, true),
     tool_for::<SearchRequest>(Access::Read, true),
     tool_for::<QueryRequest>(Access::Read, true),
+    tool_for::<GrepRequest>(Access::Read, true),
     tool_for::<BriefRequest>(Access::Read, true),
     tool_for::<BootRequest>(Access::Read, true),
     tool_for::<GetRequest>(Access::Read, true),
@@ -65,8 +67,14 @@ pub static TOOLS: [Tool; 50] = [
     tool_for::<TaskUpdateRequest>(Access::Write, true),
     tool_for::<LessonRequest>(Access::Write, true),
     tool_for::<HandoverRequest>(Access::Read, true),
+    for_people(tool_for::<LessonsRequest>(Access::Read, true)),
+    for_people(tool_for::<LessonDecideRequest>(Access::Write, true)),
     for_people(tool_for::<ReviewRequest>(Access::Read, true)),
     for_people(tool_for::<UndoRequest>(Access::Write, true)),
+    for_people(tool_for::<RecordDeleteRequest>(Access::Destroy, true)),
+    for_people(tool_for::<ForgetRequest>(Access::Destroy, true)),
+    for_people(tool_for::<TraceRequest>(Access::Read, true)),
+    for_people(tool_for::<QuarantineRequest>(Access::Write, true)),
     for_people(tool_for::<FilesRequest>(Access::Read, true)),
     for_people(tool_for::<FileRequest>(Access::Read, true)),
     for_people(tool_for::<SaveRequest>(Access::Write, true)),

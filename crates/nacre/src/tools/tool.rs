@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::call::{Call, Ran, Way};
+use super::call::{Call, CallOptions, ToolResult};
 use super::schema;
 use crate::base::settings::DefaultType;
 use crate::base::{Calendar, Result, Settings};
@@ -69,7 +69,7 @@ pub struct Tool {
     pub(super) output: fn() -> Value,
     pub(super) lean_output: fn() -> Value,
     /// Calls it with arguments that fit its schema.
-    pub(super) call: fn(&mut View<'_>, &'static Tool, Value, Way<'_>) -> Result<Answer>,
+    pub(super) call: fn(&mut View<'_>, &'static Tool, Value, CallOptions<'_>) -> Result<Answer>,
     pub(super) made: OnceLock<Value>,
 }
 
@@ -176,6 +176,11 @@ pub trait Request: Clone + Serialize + DeserializeOwned + JsonSchema {
     fn steers(&self, _: &View<'_>) -> Result<bool> {
         Ok(false)
     }
+    /// Tells whether it only adds, or changes only what its caller wrote. A call of an untrusted session that does more waits.
+    #[doc(hidden)]
+    fn only_adds(&self, _: &View<'_>) -> Result<bool> {
+        Ok(false)
+    }
     /// Fills in what the place of the caller decides. A request that waits is run later, from another place.
     #[doc(hidden)]
     fn with_place(self, _: &View<'_>) -> Result<Self> {
@@ -193,7 +198,7 @@ pub trait Request: Clone + Serialize + DeserializeOwned + JsonSchema {
     }
     /// Runs the call.
     #[doc(hidden)]
-    fn run(self, call: &mut Call<'_>) -> Ran<Self::Answer>;
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Self::Answer>;
     /// Returns the proposal that an answer names, if the tool asks the write policy itself.
     #[doc(hidden)]
     fn proposal(_: &Self::Answer) -> Option<i64> {

@@ -7,7 +7,6 @@ use std::fs;
 use nacre::turn::{self, Exchange, Request};
 use nacre::{Answer, COMPAT_TOOLS, Caller, Error, TOOLS, Visibility};
 use proptest::prelude::*;
-use rusqlite::Connection;
 use serde_json::{Map, Value, json};
 
 use crate::sealed::{Place, noon};
@@ -254,17 +253,17 @@ fn planted() -> Place {
         let relation = json!({ "subject": subject, "predicate": predicate, "object": object });
         done(&mut place, "relation_add", relation);
     }
-    let db = Connection::open(folder.join("memory.db")).unwrap();
-    let heard = "UPDATE names SET source = 'conversation' WHERE folded IN (?1, ?2)";
-    assert_eq!(db.execute(heard, [word(20), word(21)]).unwrap(), 2);
+    let (one, other) = (word(20), word(21));
+    let heard = format!("UPDATE names SET source = 'conversation' WHERE folded IN ('{one}', '{other}')");
+    assert_eq!(place.change(&heard), 2);
     let heard = "WITH heard AS (SELECT entity FROM names WHERE source = 'conversation')
-        UPDATE relations SET source = 'conversation' WHERE subject IN heard OR object IN heard";
-    assert_eq!(db.execute(heard, []).unwrap(), 2);
+        UPDATE relations SET source = 'conversation'
+        WHERE subject IN (SELECT entity FROM heard) OR object IN (SELECT entity FROM heard)";
+    assert_eq!(place.change(heard), 2);
     let cites = "INSERT INTO citations (path, kind, id, line)
         SELECT 'sessions/' || ref, 'relation', relations.id, 0 FROM relations, passages
         WHERE relations.source = 'conversation' AND passages.kind = 'message' AND text LIKE 'I live in %'";
-    assert_eq!(db.execute(cites, []).unwrap(), 2);
-    drop(db);
+    assert_eq!(place.change(cites), 2);
     for (user, agent) in [
         (
             format!("What about the boat {}?", word(22)),
@@ -290,11 +289,12 @@ fn planted() -> Place {
         },
     )
     .unwrap();
-    let db = Connection::open(folder.join("memory.db")).unwrap();
-    let sql = "INSERT INTO proposals (kind, target, base, proposed, reason, sources, state, private, actor, session, at)
-        VALUES ('file', ?1, NULL, ?2, ?2, '[]', 'pending', ?3, 'agent', 's', 0)";
-    db.execute(sql, ("MEMORY.md", word(25), false)).unwrap();
-    db.execute(sql, ("notes.md", word(26), true)).unwrap();
+    for (target, text, private) in [("MEMORY.md", word(25), false), ("notes.md", word(26), true)] {
+        place.change(&format!(
+            "INSERT INTO proposals (kind, target, base, proposed, reason, sources, state, private, actor, session, at)
+                VALUES ('file', '{target}', NULL, '{text}', '{text}', '[]', 'pending', {private}, 'agent', 's', 0)"
+        ));
+    }
     place
 }
 
@@ -315,7 +315,6 @@ fn clean_answer(what: &str, answer: &Result<Answer, Error>) {
 
 /// The private rows, as they stand.
 fn private_rows(place: &Place) -> Vec<String> {
-    let db = Connection::open(place.group.folder().join("memory.db")).unwrap();
     let mut rows = Vec::new();
     for sql in [
         "SELECT number, content, tags, type, score, superseded_by, private FROM entries WHERE private",
@@ -324,26 +323,18 @@ fn private_rows(place: &Place) -> Vec<String> {
         "SELECT id, entity, key, value, until, private, category FROM facts",
         "SELECT id, subject, predicate, object, until, private, '' FROM relations WHERE private",
         "SELECT id, folded, name, entity, own, source, private FROM names",
-        "SELECT number, session, user, agent, private, '', '' FROM exchanges WHERE private",
+        "SELECT number, session, \"user\", agent, private, '', '' FROM exchanges WHERE private",
         "SELECT number, text, asked, private, '', '', '' FROM lessons WHERE private",
         "SELECT number, target, reason, state, private, '', '' FROM proposals",
         "SELECT number, id, private, '', '', '', '' FROM sessions WHERE private",
     ] {
-        let mut statement = db.prepare(sql).unwrap();
-        let found = statement
-            .query_map([], |row| {
-                let values: Vec<rusqlite::types::Value> =
-                    (0..7).map(|n| row.get(n)).collect::<Result<_, _>>()?;
-                Ok(format!("{sql}: {values:?}"))
-            })
-            .unwrap();
         let holds = |row: &String| CANARIES.iter().any(|canary| row.to_lowercase().contains(canary));
-        rows.extend(found.map(Result::unwrap).filter(holds));
+        rows.extend(place.rows(sql).iter().map(|row| format!("{sql}: {row}")).filter(holds));
     }
     assert!(rows.len() > 12, "{rows:#?}");
     // Documents and a conversation were read into the graph.
     let read = "SELECT count(DISTINCT path) FROM citations WHERE path <> 'notes.md'";
-    let read: i64 = db.query_row(read, [], |row| row.get(0)).unwrap();
+    let read: i64 = place.rows(read)[0].parse().unwrap();
     assert!(read >= 4, "{read} private texts were read");
     rows
 }
@@ -421,9 +412,7 @@ fn no_tool_tells_a_shared_session_what_is_private() {
     let told = told.collect::<Vec<_>>().join("\n");
     let seen = CANARIES.iter().filter(|canary| told.to_lowercase().contains(*canary)).count();
     assert!(seen >= 12, "only {seen} canaries are there for a private session: {told}");
-    let db = Connection::open(place.group.folder().join("memory.db")).unwrap();
-    let mut statement = db.prepare("SELECT id FROM entries").unwrap();
-    let ids: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    let ids = place.rows("SELECT id FROM entries");
     let mut dice = Dice(7);
     let (mut answered, mut refused) = (0, 0);
     let reads_first = |tool: &&nacre::Tool| tool.access != nacre::Access::Read;
@@ -554,10 +543,9 @@ fn marks_are_kept_by_export_and_import() {
     let mut other = everything();
     nacre::export::import(&mut other.view_of(&private()), export.path()).unwrap();
     let count = |place: &Place, sql: &str| -> (i64, i64) {
-        let db = Connection::open(place.group.folder().join("memory.db")).unwrap();
         let of = |private: bool| {
-            db.query_row(&format!("SELECT count(*) FROM {sql} AND private = {private}"), [], |row| row.get(0))
-                .unwrap()
+            let rows = place.rows(&format!("SELECT count(*) FROM {sql} AND private = {private}"));
+            rows[0].parse().unwrap()
         };
         (of(true), of(false))
     };

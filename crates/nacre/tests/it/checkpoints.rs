@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use nacre::{Caller, Checkpoint};
 use serde_json::json;
 
-use crate::sealed::{Place, noon};
+use crate::sealed::{Place, is_without_folder, noon};
 
 fn person() -> Caller {
     Caller::person("person".parse().unwrap(), noon())
@@ -56,6 +56,9 @@ fn furnished() -> Place {
 
 #[test]
 fn what_is_restored_is_what_was_saved() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = furnished();
     nacre::workspace::sync(&mut place.view_of(&person())).unwrap();
     let before = (
@@ -122,6 +125,9 @@ fn what_is_restored_is_what_was_saved() {
 #[cfg(unix)]
 #[test]
 fn modes_come_back_with_the_files() {
+    if is_without_folder() {
+        return;
+    }
     use std::os::unix::fs::PermissionsExt as _;
     let mut place = furnished();
     let file = place.group.folder().join("MEMORY.md");
@@ -134,6 +140,9 @@ fn modes_come_back_with_the_files() {
 
 #[test]
 fn checkpoints_are_no_documents() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = furnished();
     let id = save(&mut place, "").id;
     assert!(folder(&place, &id).join("files/MEMORY.md").exists());
@@ -146,6 +155,9 @@ fn checkpoints_are_no_documents() {
 
 #[test]
 fn what_is_deleted_is_deleted_from_checkpoints_too() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = furnished();
     place.call("memory_update", json!({ "id": 1, "content": "The zebrafinch sings" }));
     place.call("memory_update", json!({ "id": 1, "content": "It sings" }));
@@ -168,6 +180,9 @@ fn what_is_deleted_is_deleted_from_checkpoints_too() {
 
 #[test]
 fn the_oldest_go_and_the_last_stays() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = Place::with("balanced", &["checkpoints.keep=0"]);
     place.store("something");
     let first = save(&mut place, "first").id;
@@ -187,6 +202,9 @@ fn the_oldest_go_and_the_last_stays() {
 
 #[test]
 fn damaged_and_foreign_folders_are_named_and_nothing_is_changed() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = furnished();
     let damage = |place: &mut Place, name: &str, harm: &dyn Fn(&PathBuf)| {
         let id = save(place, name).id;
@@ -246,6 +264,9 @@ fn damaged_and_foreign_folders_are_named_and_nothing_is_changed() {
 /// As a process of an older version left it: its records have that version's schema.
 #[test]
 fn a_checkpoint_of_an_older_schema_is_restored() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = furnished();
     let id = save(&mut place, "old").id;
     let folder = folder(&place, &id);
@@ -268,6 +289,9 @@ fn a_checkpoint_of_an_older_schema_is_restored() {
 
 #[test]
 fn an_entity_that_was_forgotten_came_back_with_a_checkpoint() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = furnished();
     place.caller = person();
     place.call("fact_upsert", json!({ "entity": "Zebedee", "key": "car", "value": "Quaggamobile" }));

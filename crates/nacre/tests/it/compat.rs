@@ -7,7 +7,8 @@ use std::fs;
 use nacre::{Actor, COMPAT_TOOLS, Visibility, proposal};
 use serde_json::{Value, json};
 
-use crate::sealed::Place;
+use crate::files;
+use crate::sealed::{Place, is_without_folder};
 
 fn place(settings: &[&str]) -> Place {
     let open =
@@ -43,6 +44,9 @@ fn a_compatibility_api_is_off_until_it_is_enabled() {
 
 #[test]
 fn the_memory_tool_says_what_anthropics_says() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = place(&[]);
     let root = "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items:";
     let steps: &[(Value, &str, bool)] = &[
@@ -242,6 +246,9 @@ fn a_file_of_too_many_lines_is_not_shown() {
 #[cfg(unix)]
 #[test]
 fn the_memory_tool_never_leaves_its_folder() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = place(&[]);
     let group = place.group.folder().to_owned();
     fs::create_dir_all(group.join("memories")).unwrap();
@@ -337,7 +344,7 @@ fn the_policy_decides_about_memories() {
     let answer = place.call("memory_tool", create.clone()).data;
     assert_eq!((&answer["is_error"], &answer["proposal"]), (&json!(true), &json!(1)), "{answer}");
     assert!(answer["content"].as_str().unwrap().starts_with("Not written yet: proposal 1 waits"));
-    let there = |place: &Place| place.group.folder().join("memories/a.md").exists();
+    let there = |place: &Place| files::read(place, "memories/a.md").is_some();
     assert!(!there(&place));
     let mut person = place.caller.clone();
     person.actor = Actor::Person;
@@ -457,6 +464,9 @@ fn mem0_has_the_policy_of_our_own() {
         assert!(place.call(tool, arguments).data["proposal"].is_i64(), "{tool}");
     }
     assert_eq!(place.call("memory_get", json!({ "id": rule })).data["content"], "Always ask first");
+    // Nor is what others wrote its to delete.
+    assert!(place.call("mem0_delete", json!({ "ids": [bo, bo] })).data["proposal"].is_i64());
+    place.caller.untrusted = false;
     assert_eq!(place.call("mem0_delete", json!({ "ids": [bo, bo] })).data["deleted"], 1);
 }
 

@@ -6,7 +6,7 @@ use nacre::call::conflict;
 use nacre::{Actor, Caller, Visibility, checkpoint, export, proposal};
 use serde_json::{Value, json};
 
-use crate::sealed::Place;
+use crate::sealed::{Place, is_without_folder};
 
 const OLD: &str = "The staging database listens on port 5433.";
 const NEW: &str = "The staging database listens on port 5434.";
@@ -19,6 +19,7 @@ fn put(place: &Place, path: &str, text: &str) {
 }
 
 fn read(place: &Place, path: &str) -> String {
+    place.carry();
     std::fs::read_to_string(place.group.folder().join(path)).unwrap()
 }
 
@@ -311,7 +312,7 @@ fn a_policy_that_denies_writes_still_lists_conflicts() {
     let mut place = two_entries();
     let layers = [nacre::settings::Layer::from_pair("the test", "write.entries=deny").unwrap()];
     let settings = nacre::Settings::from_layers(Some("balanced"), &layers).unwrap();
-    place.home = nacre::Home::new(place.folder.path(), settings);
+    place.home = place.home.with_settings(settings);
     place.reopen();
     assert_eq!(open(&mut place).len(), 1);
     assert_eq!(place.refused("memory_conflicts", json!({ "number": 1, "keep": "first" })), "write_denied");
@@ -340,6 +341,9 @@ fn exported(place: &mut Place, folder: &Path) -> Value {
 
 #[test]
 fn a_deleted_memory_left_its_conflicts() {
+    if is_without_folder() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let mut place = two_entries();
     place.caller.actor = Actor::Person;
@@ -414,4 +418,101 @@ fn a_conflict_is_settled_by_one_argument() {
     assert_eq!(place.refused("memory_conflicts", json!({ "number": 7, "keep": "first" })), "no_conflict");
     let nobody = Caller { role: nacre::Role::Skill, ..place.caller.clone() };
     assert!(nacre::call(&mut place.view_of(&nobody), "memory_conflicts", json!({})).is_err());
+}
+
+/// The texts of the open conflicts, the later one first.
+fn open_texts(place: &mut Place) -> Vec<(String, String)> {
+    let found = place.call("memory_conflicts", json!({})).data;
+    let text = |side: &Value| side["text"].as_str().unwrap().to_owned();
+    found["conflicts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (text(&one["second"]), text(&one["first"])))
+        .collect()
+}
+
+#[test]
+fn a_saved_file_did_not_say_what_it_contradicts() {
+    let mut place = Place::new();
+    place.store("Marlin listens on port 4200.");
+    place.caller.actor = Actor::Person;
+    let saved = place.call(
+        "file_save",
+        json!({ "path": "notes.md", "content": "# Marlin\n\nMarlin listens on port 4100.\n" }),
+    );
+    assert_eq!(saved.data["contradicts"][0]["id"], "id:1", "{}", saved.data);
+    assert!(saved.text.contains("It contradicts [id:1]"), "{}", saved.text);
+    place.call("memory_search", json!({ "query": "marlin" }));
+    assert_eq!(open(&mut place), pair(1, "id:1", "notes.md:3"));
+}
+
+#[test]
+fn a_file_of_the_memory_tool_was_not_compared() {
+    let mut place = Place::with("balanced", &["tools.compat=[\"memory-tool\"]"]);
+    place.store("Marlin listens on port 4200.");
+    let create = json!({ "command": "create", "path": "/memories/marlin.md", "file_text": "Marlin listens on port 4100.\n" });
+    let said = place.call("memory_tool", create).data;
+    assert_eq!(said["content"], "File created successfully at: /memories/marlin.md");
+    place.call("memory_search", json!({ "query": "marlin" }));
+    assert_eq!(open(&mut place), pair(1, "id:1", "memories/marlin.md:1"));
+}
+
+#[test]
+fn memories_of_mem0_were_not_compared() {
+    let mut place = Place::with("balanced", &["tools.compat=[\"mem0\"]"]);
+    let add = |place: &mut Place, user: &str, text: &str| {
+        let messages = json!([{ "role": "user", "content": text }]);
+        place.call("mem0_add", json!({ "user_id": user, "messages": messages }));
+    };
+    add(&mut place, "ana", "My desk is in room 12.");
+    // Somebody else's words are about somebody else.
+    add(&mut place, "ben", "My desk is in room 31.");
+    assert_eq!(open_texts(&mut place), []);
+    add(place.later(1), "ana", "My desk is now in room 14.");
+    let pair = ("My desk is now in room 14.".to_owned(), "My desk is in room 12.".to_owned());
+    assert_eq!(open_texts(&mut place), [pair]);
+}
+
+#[test]
+fn facts_of_two_projects_were_reported_as_contradicting() {
+    let mut place = Place::new();
+    let mut store = |project: &str, content: &str| {
+        let arguments = json!({ "content": content, "project": project });
+        place.call("memory_store", arguments).data["contradicts"].clone()
+    };
+    store("heron", "The API listens on port 7070.");
+    assert_eq!(store("otter", "The API listens on port 8080."), Value::Null);
+    assert_eq!(store("heron", "The API listens on port 7171.")[0]["id"], "id:1");
+}
+
+#[test]
+fn a_line_that_was_edited_by_hand_was_never_compared() {
+    let mut place = Place::new();
+    place.store("Marlin listens on port 4200.");
+    put(&place, "notes.md", "# Marlin\n\n- Marlin listens on port 4100.\n- Marlin is written in Rust.\n");
+    place.call("memory_search", json!({ "query": "marlin" }));
+    assert_eq!(open(&mut place), [], "a search does not wait for it");
+    let caller = place.caller.clone();
+    let found =
+        |place: &mut Place| crate::maintain::only(&mut place.group, &caller, "conflicts", "contradicting");
+    assert_eq!(found(&mut place), 1);
+    assert_eq!(open(&mut place), pair(1, "id:1", "notes.md:3"));
+    assert_eq!(found(&mut place), 0, "nothing is compared twice");
+    // Only the changed part is compared.
+    put(&place, "notes.md", "# Marlin\n\n- Marlin listens on port 4200.\n- Marlin is written in Rust.\n");
+    place.call("memory_search", json!({ "query": "marlin" }));
+    assert_eq!(found(&mut place), 0);
+    assert_eq!(open(&mut place), []);
+}
+
+#[test]
+fn a_search_for_conflicts_left_documents_out() {
+    let mut place = Place::new();
+    put(&place, "a.md", "# Marlin\n\n- Marlin listens on port 4100.\n");
+    put(&place, "b.md", "# Marlin\n\n- Marlin listens on port 4300.\n");
+    place.call("memory_search", json!({ "query": "marlin" }));
+    let found = conflict::find(&mut place.view(), &mut |_, _| {}).unwrap();
+    assert!(found.contradicting > 0, "{found:?}");
+    assert_eq!(open(&mut place).len(), 1);
 }

@@ -17,6 +17,7 @@ pub fn put(place: &Place, path: &str, bytes: impl AsRef<[u8]>) {
 }
 
 pub fn read(place: &Place, path: &str) -> Option<Vec<u8>> {
+    place.carry();
     std::fs::read(place.group.folder().join(path)).ok()
 }
 

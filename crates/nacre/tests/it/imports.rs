@@ -297,7 +297,8 @@ fn every_format_comes_in_and_twice_is_once() {
         let (source, mut place) = (Source::new(files), Place::new());
         let path = source.path(path);
         assert!(format(name).unwrap().is_at(&path), "{name} is not known again");
-        let dry = try_import(&mut place, name, &path, &Options { dry_run: true, name: None }).unwrap();
+        let dry =
+            try_import(&mut place, name, &path, &Options { dry_run: true, ..Options::default() }).unwrap();
         assert_eq!(told(&dry), *expected, "{name}, dry run");
         assert!(!dry.samples.is_empty() && !place.group.folder().join("memory").exists(), "{name}");
         let before = state(&mut place);
@@ -354,7 +355,7 @@ fn what_changes_at_its_source_changes_here() {
         "# Memory\n\nA new first line.\n\n## Preferences\n- Prefers tabs over spaces\n\n## Alice\n- Plays the cello and the flute\n",
     );
     source.write("DREAMS.md", "A dream of cranes\n");
-    let options = Options { dry_run: true, name: None };
+    let options = Options { dry_run: true, ..Options::default() };
     let dry = try_import(&mut place, "openclaw", &source.path(""), &options).unwrap();
     let expected = ["document 0/1/1", "entry 1/1/3"];
     assert_eq!(told(&dry), expected);
@@ -453,8 +454,13 @@ fn the_hostile_is_counted_and_the_rest_comes_in() {
     #[cfg(unix)]
     std::os::unix::fs::symlink(source.path("outside.md"), source.path("ws/memory/link.md")).unwrap();
     let mut place = Place::new();
-    let dry = try_import(&mut place, "openclaw", &source.path("ws"), &Options { dry_run: true, name: None })
-        .unwrap();
+    let dry = try_import(
+        &mut place,
+        "openclaw",
+        &source.path("ws"),
+        &Options { dry_run: true, ..Options::default() },
+    )
+    .unwrap();
     assert!(!serde_json::to_string(&dry).unwrap().contains(&secret), "a sample shows no credential");
     let report = import(&mut place, "openclaw", &source.path("ws"));
     let told = told(&report);
@@ -560,7 +566,7 @@ fn two_sources_of_one_name_are_told_apart() {
     import(&mut place, "markdown", &source.path("a/notes"));
     let taken = try_import(&mut place, "markdown", &source.path("b/notes"), &Options::default());
     assert_eq!(taken.unwrap_err().code(), "source_taken");
-    let options = Options { dry_run: false, name: Some("others".into()) };
+    let options = Options { name: Some("others".into()), ..Options::default() };
     let report = try_import(&mut place, "markdown", &source.path("b/notes"), &options).unwrap();
     assert_eq!(told(&report), ["document 1/0/0"]);
     // One that was moved is the same.

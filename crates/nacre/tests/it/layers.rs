@@ -16,11 +16,10 @@ const ROOMS: &[&str] = &["records/session", "records/workspace", "context", "too
 const LOCAL: &[(&str, &str)] = &[
     ("records/collection", "the databases of collections"),
     ("records/import", "whether a source is the group itself"),
-    ("records/session/lock", "a lock"),
-    ("records/workspace/change", "a lock"),
+    ("records/session/record", "whether a transcript's folder contains the memory"),
+    ("records/sync", "the keys and the log of this device"),
     ("records/workspace/checkpoint", "checkpoints"),
     ("tools/home", "settings, and which groups there are"),
-    ("tools/maintain", "a lock"),
     ("tools/spool", "what hooks left"),
     ("tools/status", "databases that were set aside"),
 ];

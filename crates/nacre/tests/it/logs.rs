@@ -22,6 +22,7 @@ fn put(place: &Place, path: &str, text: impl AsRef<[u8]>) {
 }
 
 fn get(place: &Place, path: &str) -> String {
+    place.carry();
     fs::read_to_string(place.group.folder().join(path)).unwrap_or_default()
 }
 

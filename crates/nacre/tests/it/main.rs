@@ -7,16 +7,26 @@ mod sealed;
 mod layers;
 // Its SQL: portable, and fit for the schema.
 mod statements;
+// Two engines: the same answers on SQLite and PostgreSQL, and nobody sees another group.
+mod engines;
 // Entries: store, supersede, find, judge, correct, delete.
 mod entries;
 // Same means same: when two memories are one.
 mod duplicates;
 // One truth: what was current comes back, nothing empties itself, the past says that it is.
 mod one_truth;
+// Trust: origins, what is injected, what untrusted callers can change, what stays deleted.
+mod trust;
+// Attacks: planted orders, a long walk by strangers, and what must be gone after a deletion.
+mod attacks;
 // The newer of two statements comes first on every way to it, and an old one never comes alone.
 mod newer_first;
 // Documents: found by what they say, followed as they change.
 mod documents;
+// Exact search: the same lines that `grep` finds, for everyone who may see them.
+mod grep;
+// Notes: the line that answers, with what was logged later.
+mod note_lines;
 // Files of the workspace, read and written within it.
 mod files;
 // Writes that wait for a person.
@@ -85,6 +95,9 @@ mod settings;
 mod profiles;
 // What must hold for any input.
 mod properties;
+// One memory on several machines.
+mod past;
+mod sync;
 // Databases of every schema that was ever released still open.
 mod released;
 // The documents and the contract of the tools.

@@ -1,10 +1,10 @@
 //! Maintenance: jobs when they are due, once each, whoever looks.
 
-use nacre::maintain::{JOBS, Ran, Which};
+use nacre::maintain::{FinishedJob, JOBS, Which};
 use nacre::{Caller, Group, Time, Zone};
 use serde_json::json;
 
-use crate::sealed::Place;
+use crate::sealed::{Place, is_without_folder};
 
 /// Runs one job now and returns one of its numbers.
 pub fn only(group: &mut Group, caller: &Caller, job: &str, count: &str) -> i64 {
@@ -15,7 +15,7 @@ pub fn only(group: &mut Group, caller: &Caller, job: &str, count: &str) -> i64 {
 fn ran(place: &mut Place, at: &str) -> Vec<&'static str> {
     let caller = Caller::person("a-person".parse().unwrap(), Time::parse(at).unwrap());
     let ran = nacre::maintain::run(&mut place.view_of(&caller), &Which::Due).unwrap();
-    ran.iter().map(|ran: &Ran| ran.name).collect()
+    ran.iter().map(|ran: &FinishedJob| ran.name).collect()
 }
 
 #[test]
@@ -25,17 +25,17 @@ fn a_missed_job_runs_once() {
     assert_eq!(ran(&mut place, "2026-01-15T12:00:00Z"), [""; 0]);
     place.store("The staging server is called kestrel");
     for (at, expected) in [
-        ("2026-01-15T12:00:00Z", vec!["decay", "reindex", "purge", "prune", "sessions", "logs"]),
+        ("2026-01-15T12:00:00Z", vec!["decay", "reindex", "purge", "prune", "sessions", "logs", "conflicts"]),
         ("2026-01-15T12:00:01Z", vec![]),
         ("2026-01-16T02:59:00Z", vec![]),
         ("2026-01-16T03:00:00Z", vec!["decay"]),
-        ("2026-01-16T04:30:00Z", vec!["purge", "prune", "sessions", "logs"]),
+        ("2026-01-16T04:30:00Z", vec!["purge", "prune", "sessions", "logs", "conflicts"]),
         // A Sunday passed, and many mornings: once each.
-        ("2026-01-29T12:00:00Z", vec!["decay", "reindex", "purge", "prune", "sessions", "logs"]),
+        ("2026-01-29T12:00:00Z", vec!["decay", "reindex", "purge", "prune", "sessions", "logs", "conflicts"]),
         ("2026-01-29T23:00:00Z", vec![]),
         // A clock that goes back is no reason; one that was far ahead is.
         ("2026-01-29T01:00:00Z", vec![]),
-        ("2026-01-20T12:00:00Z", vec!["decay", "reindex", "purge", "prune", "sessions", "logs"]),
+        ("2026-01-20T12:00:00Z", vec!["decay", "reindex", "purge", "prune", "sessions", "logs", "conflicts"]),
     ] {
         assert_eq!(ran(&mut place, at), expected, "{at}");
     }
@@ -103,6 +103,9 @@ fn collections_are_brought_up_to_date() {
 
 #[test]
 fn a_job_that_failed_waited_for_its_next_time() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = Place::new();
     place.store("The staging server is called kestrel");
     ran(&mut place, "2026-01-15T12:00:00Z");
@@ -134,7 +137,7 @@ fn a_job_that_failed_waited_for_its_next_time() {
         ("2026-01-18T03:31:00Z", vec![]),
         // After an hour, and not a week later.
         ("2026-01-18T04:29:59Z", vec!["purge", "prune", "sessions"]),
-        ("2026-01-18T04:30:00Z", vec!["reindex", "logs"]),
+        ("2026-01-18T04:30:00Z", vec!["reindex", "logs", "conflicts"]),
         ("2026-01-18T05:00:00Z", vec![]),
     ] {
         assert_eq!(ran(&mut place, at), expected, "{at}");

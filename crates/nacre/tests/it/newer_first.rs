@@ -236,3 +236,64 @@ fn a_snippet_cut_off_the_sentence_that_matched() {
         }
     }
 }
+
+/// The memory of a person with a family.
+fn family(profile: &str) -> Place {
+    let mut place = Place::with(profile, &[]);
+    put(
+        &place,
+        "USER.md",
+        "# User\n\n- Name: Ana Kovac\n- Call me: Ana\n- Lives in: Turin\n- Allergy: penicillin. Please don't ever forget this one.\n\n\
+         ## People\n\n- Tea: my daughter, allergic to peanuts\n- My mother is Vera Kovac\n",
+    );
+    put(
+        &place,
+        "memory/2026-01-10.md",
+        "- My mother lives in Split now.\n- For the boiler, call Marko Horvat.\n",
+    );
+    place.call("memory_search", json!({ "query": "boiler" }));
+    place
+}
+
+#[test]
+fn a_question_about_my_mother_was_answered_with_my_own_fact() {
+    for profile in ["balanced", "nanoclaw"] {
+        let mut place = family(profile);
+        let found = place.call("memory_search", json!({ "query": "where does my mother live?" }));
+        let first = found.data["hits"][0]["text"].as_str().unwrap();
+        assert!(first.contains("Split"), "{profile}: {}", found.text);
+        let lines = turn_lines(&mut place, "where does my mother live?");
+        assert!(lines.first().is_none_or(|line| !line.contains("Turin")), "{profile}: {lines:?}");
+    }
+}
+
+#[test]
+fn a_call_about_the_boiler_was_answered_with_how_i_am_called() {
+    let mut place = family("balanced");
+    let lines = turn_lines(&mut place, "Who do I call about the boiler?");
+    assert!(lines.first().is_some_and(|line| line.contains("Marko")), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.to_lowercase().contains("call me = ana")), "{lines:?}");
+}
+
+#[test]
+fn my_allergies_were_those_of_my_daughter() {
+    let mut place = family("balanced");
+    let lines = turn_lines(&mut place, "The doctor wants to know my medication and allergies");
+    let mine = lines.iter().position(|line| line.contains("penicillin"));
+    let hers = lines.iter().position(|line| line.contains("peanut"));
+    assert!(mine.is_some_and(|mine| hers.is_none_or(|hers| mine < hers)), "{lines:?}");
+}
+
+#[test]
+fn a_mail_about_the_port_change_was_drafted_with_the_old_port() {
+    for profile in ["balanced", "nanoclaw"] {
+        let mut place = Place::with(profile, &[]);
+        put(&place, "notes/project-harbor.md", "# Harbor\n\n- api port: 5110\n");
+        put(&place, "memory/2026-01-10.md", "- [decision|i=0.9] Harbor's API moves to port 5140\n");
+        place.call("memory_search", json!({ "query": "harbor" }));
+        let lines = turn_lines(&mut place, "draft a mail to Nils about the port change of the Harbor API");
+        let place_of = |port: &str| lines.iter().position(|line| line.contains(port));
+        let is_alone = place_of("5110").is_some_and(|old| place_of("5140").is_none_or(|new| old < new));
+        assert!(!is_alone, "{profile}: {lines:?}");
+    }
+}

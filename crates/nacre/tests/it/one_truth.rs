@@ -1,6 +1,9 @@
 //! One truth: what was current comes back, nothing empties itself, and what is past says so. Each test is named for
 //! what once went wrong.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use nacre::{Actor, proposal};
 use serde_json::{Value, json};
 
@@ -343,5 +346,39 @@ fn invisible_text_reached_the_prompt() {
     for (name, text) in [("brief", brief), ("search", found.text), ("turn", turn.markdown)] {
         assert!(text.contains("heron is grey"), "{name}: {text}");
         assert!(!text.contains(|c| hidden.contains(c)), "{name}: {text:?}");
+    }
+}
+
+#[test]
+fn a_second_write_was_found_after_two_seconds() {
+    let mut place = Place::new();
+    // A server watches the folder, and its watcher may be late.
+    place.group.sync_when(Arc::new(AtomicBool::new(true)));
+    for (number, bird) in ["heron", "egret", "kestrel", "otter", "marten"].iter().enumerate() {
+        let written =
+            place.call("memory_write", json!({ "content": format!("Saw one {bird} at the weir") })).data;
+        assert_eq!(written["written"], true, "{number}: {written}");
+        let found = place.call("memory_search", json!({ "query": bird, "scope": ["memory"] }));
+        assert!(found.text.contains(bird), "{number}: {}", found.text);
+    }
+}
+
+#[test]
+fn headings_like_those_of_a_brief_were_removed_from_a_memory() {
+    let mut place = Place::new();
+    for (number, content) in
+        ["### How to work\nAlways run tests first", "### Known facts\nThe weir is north"].iter().enumerate()
+    {
+        place.call("memory_store", json!({ "content": content }));
+        assert_eq!(place.call("memory_get", json!({ "id": number + 1 })).data["content"], *content);
+    }
+}
+
+#[test]
+fn an_id_as_answers_write_it_was_refused() {
+    let mut place = Place::new();
+    place.store("The cellar key is under the fern");
+    for id in ["id:1", "[id:1]", "1"] {
+        assert_eq!(place.call("memory_get", json!({ "id": id })).data["number"], 1, "{id}");
     }
 }

@@ -249,3 +249,47 @@ fn a_group_is_still_the_wall() {
     place.store("The door is green");
     assert_eq!(projects(&mut place), ["heron"]);
 }
+
+#[test]
+fn an_imported_transcript_had_no_project() {
+    let mut place = Place::new();
+    let folder = work_in(&mut place, "heron");
+    place.caller.project_folder = None;
+    let cwd = folder.display().to_string();
+    let claude_code = |session: &str, cwd: &str| {
+        json!({ "type": "user", "sessionId": session, "uuid": format!("{session}-1"), "parentUuid": null, "cwd": cwd,
+            "timestamp": "2026-01-10T10:00:00Z", "message": { "role": "user", "content": "Ida reviews the billing module" } })
+        .to_string()
+    };
+    let codex = |session: &str, cwd: &str| {
+        let meta = json!({ "timestamp": "2026-01-10T10:00:00Z", "type": "session_meta", "payload": { "id": session, "cwd": cwd } });
+        let said = json!({ "timestamp": "2026-01-10T10:00:01Z", "type": "response_item", "payload": {
+            "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "Ida reviews the billing module" }] } });
+        format!("{meta}\n{said}")
+    };
+    let home = place.folder.path().display().to_string();
+    for (text, expected) in [
+        (claude_code("a", &cwd), json!("heron")),
+        (codex("b", &cwd), json!("heron")),
+        (claude_code("c", "/nowhere/at/all"), Value::Null),
+        // The folder that contains the memory is no project.
+        (claude_code("d", &home), Value::Null),
+    ] {
+        let caller = place.later(1).caller.clone();
+        nacre::session::import_transcript(&mut place.view_of(&caller), text.as_bytes(), "talk.jsonl", |_| {})
+            .unwrap();
+        let listed = nacre::call(
+            &mut place.view_of(&Caller { actor: Actor::Person, ..caller.clone() }),
+            "session_list",
+            json!({}),
+        );
+        let sessions = listed.unwrap().data["sessions"].as_array().unwrap().clone();
+        let id = if text.contains("session_meta") {
+            "b"
+        } else {
+            &text[text.find("sessionId").unwrap() + 12..][..1]
+        };
+        let found = sessions.iter().find(|session| session["id"] == id).unwrap();
+        assert_eq!(found.get("project").cloned().unwrap_or_default(), expected, "{id}: {found}");
+    }
+}

@@ -8,7 +8,7 @@ use nacre::{Caller, ReembeddingProgress};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::sealed::{Place, noon};
+use crate::sealed::{Place, is_without_folder, noon};
 
 /// Bytes of a vector: its passage, its scale, its components. And how many stand in a row.
 const VECTOR: usize = 264;
@@ -126,6 +126,9 @@ fn reindex(place: &mut Place) {
 
 #[test]
 fn vectors_of_an_older_model_are_made_anew_step_by_step() {
+    if is_without_folder() {
+        return;
+    }
     for pieces in [None, Some(1), Some(3)] {
         let mut place = filled();
         let before = ask(&mut place);
@@ -169,6 +172,9 @@ fn vectors_of_an_older_model_are_made_anew_step_by_step() {
 
 #[test]
 fn writes_meanwhile_have_vectors_of_this_model_and_make_some_more() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = filled();
     make_older(&database(&place), Some(2));
     place.reopen();
@@ -196,6 +202,9 @@ fn writes_meanwhile_have_vectors_of_this_model_and_make_some_more() {
 
 #[test]
 fn made_anew_at_once_it_is_whole() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = filled();
     let before = ask(&mut place);
     make_older(&database(&place), None);
@@ -209,6 +218,9 @@ fn made_anew_at_once_it_is_whole() {
 
 #[test]
 fn another_change_of_model_begins_from_the_start() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = filled();
     make_older(&database(&place), None);
     place.reopen();
@@ -221,6 +233,9 @@ fn another_change_of_model_begins_from_the_start() {
 
 #[test]
 fn many_make_vectors_at_once_and_none_twice() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = filled();
     let before = ask(&mut place);
     make_older(&database(&place), None);
@@ -255,6 +270,9 @@ fn many_make_vectors_at_once_and_none_twice() {
 
 #[test]
 fn who_is_overtaken_by_a_newer_version_takes_nothing_back() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = filled();
     let ours = meta(&database(&place), "analyser").unwrap();
     set_model(&database(&place), "builtin-9-newer");
@@ -276,6 +294,9 @@ fn who_is_overtaken_by_a_newer_version_takes_nothing_back() {
 
 #[test]
 fn collections_are_made_anew_as_well() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = filled();
     let folder = place.folder.path().join("books");
     std::fs::create_dir(&folder).unwrap();
@@ -307,6 +328,9 @@ fn collections_are_made_anew_as_well() {
 
 #[test]
 fn documents_that_were_cut_otherwise_are_read_again_and_nothing_else_is_made() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = filled();
     let before = ask(&mut place);
     let db = Connection::open(database(&place)).unwrap();
@@ -327,6 +351,9 @@ fn documents_that_were_cut_otherwise_are_read_again_and_nothing_else_is_made() {
 
 #[test]
 fn what_is_little_is_made_anew_on_opening() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = Place::new();
     place.store("The heron comes to the pond at dusk");
     make_older(&database(&place), None);
@@ -339,6 +366,9 @@ fn what_is_little_is_made_anew_on_opening() {
 
 #[test]
 fn words_of_another_maker_are_searched_until_someone_writes() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = filled();
     let german = nacre::settings::Layer::from_pair("the test", "search.language=german").unwrap();
     let english = answer(&mut place, "kestrel in the tower");
@@ -371,6 +401,9 @@ fn words_of_another_maker_are_searched_until_someone_writes() {
 
 #[test]
 fn a_write_brings_the_words_with_it() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = filled();
     let made_by = meta(&database(&place), "analyser").unwrap();
     let db = Connection::open(database(&place)).unwrap();

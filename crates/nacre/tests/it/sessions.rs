@@ -64,7 +64,7 @@ fn messages_whose_names_run_together_stop_no_import() {
 }
 
 #[test]
-fn the_score_of_a_hit_is_the_sum_of_its_parts() {
+fn hits_are_in_the_order_of_the_sums_of_their_parts() {
     let mut place = Place::new();
     import(&mut place, TALK);
     let hits = place
@@ -73,11 +73,12 @@ fn the_score_of_a_hit_is_the_sum_of_its_parts() {
             json!({ "query": "puppy of the sister", "scope": ["sessions"], "explain": true }),
         )
         .data;
-    for hit in hits["hits"].as_array().unwrap() {
-        let worth: f64 =
-            hit["explain"].as_array().unwrap().iter().map(|part| part["value"].as_f64().unwrap()).sum();
-        assert!((hit["score"].as_f64().unwrap() - 1.0 / (1.0 + (-worth).exp())).abs() < 2e-3, "{hit}");
-    }
+    let sum = |hit: &Value| {
+        let parts = hit["explain"].as_array().unwrap();
+        parts.iter().map(|part| part["value"].as_f64().unwrap()).sum::<f64>()
+    };
+    let sums: Vec<f64> = hits["hits"].as_array().unwrap().iter().map(sum).collect();
+    assert!(sums.len() > 1 && sums.iter().rev().is_sorted(), "{sums:?}");
     // A part that is left out is left out.
     let mut without = Place::with("balanced", &[r#"search.without=["vectors", "author"]"#]);
     import(&mut without, TALK);

@@ -43,7 +43,7 @@ fn wrong_settings_are_refused_with_a_way_out() {
         (
             "colour = 1",
             "unknown setting `colour` in nacre.toml line 1",
-            "`nacre config list --all` lists every key",
+            "`nacre config --defaults` lists every key",
         ),
         (
             "[brief]\nmax_entries = \"many\"",

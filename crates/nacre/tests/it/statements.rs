@@ -8,7 +8,7 @@ use rusqlite::fallible_iterator::FallibleIterator;
 
 use nacre::Caller;
 
-use crate::sealed::{Place, noon};
+use crate::sealed::{Engine, Place, new_database, noon, postgres_server};
 
 /// The floors that speak to SQLite itself.
 const ENGINE: &[&str] = &["store/", "index/"];
@@ -25,11 +25,29 @@ const ASSEMBLED: &[(&str, usize)] = &[
     ("records/graph/activation.rs", 2),
     ("records/graph/recall.rs", 1),
     ("records/graph/relation.rs", 1),
+    // The columns are those of each table; `nacre move` compares the rows afterwards.
+    ("records/relocate.rs", 3),
     ("records/workspace/checkpoint/records.rs", 10),
 ];
 
 /// Names that a statement may leave open, each with one that fits.
 const EXAMPLES: &[(&str, &str)] = &[("schema", "main"), ("table", "entries")];
+
+/// The modules that speak to a server alone, in its own words.
+const SERVER: &[&str] = &["store/postgres/", "store/files/rows.rs", "store/lock.rs", "index/postings.rs"];
+
+/// Names that only one engine has. A statement with one of them is for that engine.
+const SQLITE_ONLY: &[&str] = &[
+    "passages_fts",
+    "passages_vocab",
+    "sqlite_",
+    "PRAGMA",
+    "main.",
+    "point.",
+    " S.",
+    "pragma_table_info($1, $2)",
+];
+const SERVER_ONLY: &[&str] = &["counters", "postings"];
 
 /// What a whole statement begins with.
 const BEGINNINGS: &[&str] = &["SELECT ", "INSERT INTO ", "UPDATE ", "DELETE FROM ", "WITH "];
@@ -53,7 +71,7 @@ fn only_store_and_index_speak_to_the_engine() {
 
 #[test]
 fn every_statement_fits_the_schema() {
-    let mut place = Place::new();
+    let mut place = Place::on(Engine::Sqlite, "balanced", &[]).unwrap();
     place.group.enter(&Caller::nacre(noon())).unwrap().create().unwrap();
     let file = place.group.folder().join("memory.db");
     let db = rusqlite::Connection::open(&file).unwrap();
@@ -70,7 +88,14 @@ fn every_statement_fits_the_schema() {
     let mut assembled: BTreeMap<&str, usize> = BTreeMap::new();
     let mut checked = 0;
     let mut problems = Vec::new();
+    let mut server = new_database().and_then(|name| Some(postgres_server::server()?.connect(&name)));
+    if let Some(server) = &mut server {
+        server.batch_execute("SET search_path = nacre, pg_catalog; SET ROLE nacre_app").unwrap();
+    }
     for (path, of_file) in &literals {
+        if SERVER.iter().any(|module| path.starts_with(module)) {
+            continue;
+        }
         let own: Vec<&Literal> = of_file.iter().collect();
         for literal in of_file {
             let (sql, is_whole) = literal.assembled(&[&own, &constants]);
@@ -82,8 +107,19 @@ fn every_statement_fits_the_schema() {
                 continue;
             }
             checked += 1;
-            if let Err(problem) = prepare(&db, &sql) {
+            let has = |names: &[&str]| names.iter().any(|name| sql.contains(name));
+            if !has(SERVER_ONLY)
+                && let Err(problem) = prepare(&db, &sql)
+            {
                 problems.push(format!("{path}: {problem}: {sql}"));
+            }
+            let Some(server) = server.as_mut().filter(|_| !has(SQLITE_ONLY)) else { continue };
+            for statement in sql.split(';').filter(|statement| !statement.trim().is_empty()) {
+                // As the engine does it: every key begins with the group.
+                if let Err(problem) = server.prepare(&statement.replace("ON CONFLICT (", "ON CONFLICT (g, "))
+                {
+                    problems.push(format!("{path}: PostgreSQL: {problem:?}: {sql}"));
+                }
             }
         }
     }

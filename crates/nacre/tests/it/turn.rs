@@ -7,13 +7,19 @@ use nacre::turn::{self, Exchange, Plugin, PluginLine, Request, ToolUse, Turn};
 use nacre::{Caller, Role, Visibility};
 use serde_json::json;
 
-use crate::sealed::Place;
+use crate::sealed::{Place, is_without_folder};
 
 impl Place {
     /// Another conversation.
     fn session(&mut self, name: &str) -> &mut Place {
         self.caller.session = name.parse().unwrap();
         self
+    }
+
+    /// The person confirms the first lesson, which waits until then.
+    fn confirm_lesson(&mut self) {
+        let person = Caller::person("person".parse().unwrap(), self.caller.now);
+        turn::confirm(&mut self.group.enter(&person).unwrap(), 1).unwrap();
     }
 
     fn turn(&mut self, message: &str) -> Turn {
@@ -25,7 +31,7 @@ impl Place {
     }
 
     /// Archives an exchange a minute after the last.
-    fn said(&mut self, user: &str, agent: &str) -> turn::Archived {
+    fn said(&mut self, user: &str, agent: &str) -> turn::ArchiveReport {
         self.caller.now = nacre::Time::from_millis(self.caller.now.as_millis() + 60_000);
         let exchange = Exchange { user: user.into(), agent: agent.into(), at: self.caller.now };
         turn::archive(&mut self.view(), &exchange).unwrap()
@@ -126,6 +132,9 @@ fn most_turns_are_silent_and_cost_no_write() {
 
 #[test]
 fn an_empty_group_is_silent_and_nothing_is_made_for_it() {
+    if is_without_folder() {
+        return;
+    }
     let mut place = Place::new();
     assert_eq!(place.turn("What is my dog called?").markdown, "");
     assert!(!place.group.folder().join("memory.db").exists());
@@ -751,6 +760,7 @@ fn a_lesson_counts_on_the_day_it_was_learned() {
     let learned =
         place.said("Don't mock the database in unit tests.", "I have rewritten the test without mocks.");
     assert_eq!(learned.lessons, ["Don't mock the database in unit tests."], "the user's own words");
+    place.confirm_lesson();
     let turn = place.session("an-hour-later").turn("Write a unit test for the database layer");
     assert_eq!(contributors(&turn), ["lessons"]);
     assert_eq!(lines(&turn), ["- Don't mock the database in unit tests. (lesson, session monday, today)"]);
@@ -780,6 +790,7 @@ fn what_is_said_again_is_one_lesson() {
 fn outcomes_tell_whether_a_lesson_works() {
     let mut place = Place::new();
     place.said("Don't mock the database in unit tests.", "I have rewritten the test without mocks.");
+    place.confirm_lesson();
     let outcome = |place: &mut Place| {
         let lesson = turn::lessons(&place.view()).unwrap().remove(0);
         (lesson.injected, lesson.kept, lesson.broken)
@@ -807,6 +818,7 @@ fn a_lesson_that_has_proved_itself_is_proposed_and_never_written() {
     let mut place = Place::new();
     place.write_file("SOUL.md", "# Soul\n");
     place.said("Don't mock the database in unit tests.", "I have rewritten the test without mocks.");
+    place.confirm_lesson();
     for n in 0..6 {
         place.session(&format!("s{n}")).turn("Write a unit test for the database layer");
         place.said(

@@ -16,7 +16,7 @@ use axum::routing::{MethodFilter, on};
 use axum::{Json, Router};
 use nacre::call::OWNERS;
 use nacre::call::compat::mem0::{
-    AddRequest, DeleteRequest, Deleted, FindRequest, Found, HistoryRequest, Owners, OwnersRequest,
+    AddRequest, DeleteAnswer, DeleteRequest, FindRequest, Found, HistoryRequest, Owners, OwnersRequest,
     UpdateRequest,
 };
 use nacre::{Actor, Error, Kind, Outcome, Reply, View, Waiting, run, run_json};
@@ -279,7 +279,7 @@ impl Mem0Request {
                 }
                 let filters = Map::from_iter([(owner, json!({ "in": [named("name")] }))]);
                 let request = DeleteRequest { ids: None, filters: Some(filters) };
-                shape(run(view, request)?, |Deleted { deleted }| match deleted {
+                shape(run(view, request)?, |DeleteAnswer { deleted }| match deleted {
                     0 => Err(Error::NoEntry { id: named("name") }),
                     _ => done("Entity deleted successfully!"),
                 })
@@ -297,7 +297,7 @@ impl Mem0Request {
             }
             Ask::DeleteMany => {
                 let ids: Vec<&Value> = memories(body)?.iter().map(|one| &one["memory_id"]).collect();
-                shape(run_json::<DeleteRequest>(view, json!({ "ids": ids }))?, |Deleted { deleted }| {
+                shape(run_json::<DeleteRequest>(view, json!({ "ids": ids }))?, |DeleteAnswer { deleted }| {
                     done(&format!("Successfully deleted {deleted} memories"))
                 })
             }

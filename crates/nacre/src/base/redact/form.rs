@@ -5,8 +5,10 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
-use super::MASK;
+use super::keyed::is_known_placeholder;
 use super::token::is_random;
+use super::trigger::Present;
+use super::{MASK, compile};
 
 /// One shape.
 pub struct Form {
@@ -30,6 +32,12 @@ enum Check {
     Random,
     /// The same, for a long run of characters whose trigger occurs in every text. Other texts are not searched for it.
     LongRun,
+    /// The secret mixes letters with digits and signs, as a password does and a name does not.
+    Strong,
+    /// The same, and it has a digit.
+    Password,
+    /// Letters of both cases, digits and signs: all four.
+    FourKinds,
     /// The function refuses texts that are no secret.
     Unless(fn(&str) -> bool),
 }
@@ -57,11 +65,11 @@ const fn checked(
 }
 
 /// The shapes.
-pub static FORMS: [Form; 32] = [
+pub static FORMS: [Form; 63] = [
     form(
         "private_key",
         &["-----begin"],
-        r"(?s)-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\z)",
+        r"(?s)-----BEGIN (?:[A-Z0-9]+ )*(?:PRIVATE KEY|OpenVPN Static key V1)(?: BLOCK)?-----(?:[\s\x22'`\\]*(?:\\n|\\r|\n|\z)|\s*[A-Za-z0-9+/=]{16}).*?(?:-----END (?:[A-Z0-9]+ )*(?:PRIVATE KEY|OpenVPN Static key V1)(?: BLOCK)?-----|\z)",
         "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----",
     ),
     form(
@@ -72,7 +80,7 @@ pub static FORMS: [Form; 32] = [
     ),
     checked(
         "url_password",
-        Check::Unless(is_port),
+        Check::Unless(is_port_or_placeholder),
         &["://"],
         r#"(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@?#]*:(?P<secret>[^\s"'<>`/@][^\s"'<>`]*)@[\w.\[-]"#,
         "postgres://app:p@ss/word1@db.example.org/main",
@@ -85,9 +93,36 @@ pub static FORMS: [Form; 32] = [
             "webhook.office.com/",
             "outlook.office.com/webhook",
             "chat.googleapis.com/",
+            "hooks.zapier.com/",
+            "/bot/v2/hook/",
+            "webhook/send?key=",
+            "webhook.site/",
+            "hc-ping.com/",
+            "uptime.betterstack.com/",
         ],
-        r"(?i)https://(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks|[\w.-]*webhook\.office\.com/webhookb2|outlook\.office\.com/webhook|chat\.googleapis\.com/v1/spaces)/(?P<secret>[\w/@=?&%-]{16,})",
+        r"(?i)https://(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks|[\w.-]*webhook\.office\.com/webhookb2|outlook\.office\.com/webhook|chat\.googleapis\.com/v1/spaces|hooks\.zapier\.com/hooks/(?:catch|standard)|[\w.]+/open-apis/bot/v2/hook|[\w.]+/cgi-bin/webhook|webhook\.site|hc-ping\.com|uptime\.betterstack\.com/api/v1/heartbeat)/(?P<secret>[\w/@=?&%-]{14,})",
         "https://hooks.slack.com/services/T0000AAAA/B0000BBBB/abcdefghijklmnopqrstuvwx",
+    ),
+    checked(
+        "url_token",
+        Check::Random,
+        &["://"],
+        r"(?i)\b[a-z][a-z0-9+.-]*://(?P<secret>[\w.~-]{16,})@[\w.\[-]",
+        "https://0123456789abcdef0123456789abcdef@o123.ingest.example.io/42",
+    ),
+    checked(
+        "login_without_scheme",
+        Check::Strong,
+        &["@"],
+        r"(?:^|[\s'\x22=(])[\w.+-]+:(?P<secret>[^\s@/:'\x22]{6,})@(?:tcp\(|[\w.-]+:\d{2,5}\b)",
+        "app:s3cret!Pw@tcp(10.0.0.4:3306)/shop",
+    ),
+    checked(
+        "login_oracle",
+        Check::Strong,
+        &["@"],
+        r"\b\w+/(?P<secret>[^\s@/:'\x22]{6,})@(?://)?[\w.-]+:\d{2,5}[/:]\w",
+        "sqlplus scott/t1ger!Pw@//db1:1521/orcl",
     ),
     checked(
         "authorization",
@@ -103,35 +138,29 @@ pub static FORMS: [Form; 32] = [
         r"(?i)\b(?:set-)?cookie:\s*(?P<secret>[^\s=;:(]+=[^\r\n]{8,})",
         "Cookie: session=8f3a9c77d2b14e60; theme=dark",
     ),
+    checked(
+        "session_cookie",
+        Check::Random,
+        &[
+            "sessid=",
+            "session=",
+            "sessionid=",
+            "logged_in",
+            "security=",
+            "sid=",
+            "remember_",
+            "auth_token=",
+            "__secure",
+            "__host",
+        ],
+        r"(?i)(?:\b(?:phpsessid|jsessionid|asp\.net_sessionid|connect\.sid|sid|sessionid|laravel_session|remember_\w+|wordpress_(?:logged_in|sec)_\w+|s?sess[0-9a-f]{16,}|auth_token|[\w.-]*_session|__(?:secure|host)-[\w.-]+)|\.[a-z]*security)=(?P<secret>[^\s;,\x22'<>()]{16,})",
+        "sessionid=zyzadx6zvs4tre3kcm05y23zfq3aye90",
+    ),
     form(
         "jwt",
         &["eyj"],
-        r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]*)?",
+        r"(?m)\beyJ[\w-]{8,}(?:\n[ \t>]*[\w-]+)*\.(?:\n[ \t>]*)?[\w-]{8,}(?:\n[ \t>]*[\w-]+)*(?:\.(?:\n[ \t>]*)?[\w-]+(?:\n[ \t>]*[\w-]{4,}$)*)?",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
-    ),
-    form(
-        "command_line",
-        &[
-            "-u ",
-            "--user",
-            "-p ",
-            "--pass",
-            "sshpass",
-            "--token",
-            "--secret",
-            "--api-key",
-            "sqlcmd",
-            "htpasswd",
-            "curl",
-        ],
-        r#"(?i)(?:\bcurl\b[^\n|;]*?\s(?:-u|--user)\s*["']?[^\s:"']+:|\bsshpass\s+-p\s*["']?|\s--(?:password|passwd|token|secret|api-key|access-token|auth-token)[ =]["']?|\blogin\b[^\n|;]*?\s-p\s*["']?|\bsqlcmd\b[^\n|;]*?\s-P\s*["']?|\bhtpasswd\b[^\n|;]*?\s-\w*b\w*\s+\S+\s+\S+\s+|\bcurl\b[^\n|;]*?\s(?:-b|--cookie)\s*["']?[^\s=]+=)(?P<secret>[^\s"'$<{-][^\s"']{3,})"#,
-        "curl -u admin:s3cret https://example.org",
-    ),
-    form(
-        "mysql",
-        &["mysql"],
-        r"(?i)\bmysql(?:dump|admin)?\b[^\n|;]*?\s-p(?P<secret>[^\s'$-][^\s']{3,})",
-        "mysql -u root -pS3cret1 db",
     ),
     form(
         "netrc",
@@ -145,23 +174,127 @@ pub static FORMS: [Form; 32] = [
         r"(?m)(?:^|\s)[\w.*-]+:\d+:[^:\s]+:[^:\s]+:(?P<secret>\S+)",
         "db.example.org:5432:main:app:s3cret",
     ),
-    form(
+    checked(
         "connection_string",
+        Check::Unless(is_placeholder_word),
         &["pwd=", "password=", "accountkey=", "sharedaccesskey=", "sharedaccesssignature=", "sig="],
-        r"(?i)(?:;\s*(?:pwd|password)=\{?|AccountKey=|SharedAccessKey=|SharedAccessSignature=|[?&]sig=)(?P<secret>[^\s;&$<{]{6,})",
+        r"(?i)(?:;\s*(?:pwd|password)=\{?|AccountKey=|SharedAccessKey=|SharedAccessSignature=|[?&]sig=)(?P<secret>[^\s;&$<{\x22'][^\s;&\x22'<]{5,})",
         "Server=db;User=app;Password=s3cret1;",
+    ),
+    form(
+        "shared_access_signature",
+        &["sig="],
+        r"(?i)[?&](?P<secret>sv=\d{4}-\d\d-\d\d&[^\s\x22'<>]*\bsig=[^\s\x22'<>]+)",
+        "https://store.example.net/raw?sv=2022-11-02&ss=b&sp=rl&sig=abcdef0123456789%3D",
     ),
     checked(
         "query_parameter",
         Check::Random,
-        &["token=", "key=", "secret=", "password=", "signature=", "code="],
-        r"(?i)[?&](?:access_token|auth_token|refresh_token|id_token|token|api_?key|key|client_secret|secret|password|x-amz-signature|signature|code)=(?P<secret>[^\s&#<>{$]{8,})",
+        &["token=", "key=", "secret=", "signature=", "code=", "appid=", "auth=", "sid=", "jwt=", "%3d"],
+        r"(?i)(?:[?&#;]|%3F|%26)(?:amp;)?[\w.-]*(?:token|key|secret|signature|code|appid|auth|sid|jwt)(?:=|%3D)(?P<secret>[^\s&#<>{$\x22']{8,})",
         "https://example.org/?api_key=abcdefgh12345678",
+    ),
+    checked(
+        "query_password",
+        Check::Unless(is_placeholder_word),
+        &["password=", "passwd=", "pwd=", "pass="],
+        r"(?i)[?&](?:password|passwd|pwd|pass)=(?P<secret>[^\s&#<>{$\x22'][^\s&#<>\x22']{3,})",
+        "jdbc:mysql://db/shop?user=shop&password=qa(Tree)7",
+    ),
+    form(
+        "request_signature",
+        &["signature="],
+        r"(?i)\bSignature=(?P<secret>[0-9a-f]{64})\b",
+        "Credential=AKID/20260101, Signature=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    ),
+    checked(
+        "xml_element",
+        Check::Unless(is_placeholder_word),
+        &["</"],
+        r"(?i)<(?:\w+:)?\w*(?:password|passwd|passphrase|secret|api_?key|private_?key|access_?token|auth_?token)>\s*(?P<secret>[^<\s$\[{][^<]{3,})</",
+        "<proxyPassword>s3cret!</proxyPassword>",
+    ),
+    checked(
+        "call",
+        Check::Strong,
+        &[
+            "password(",
+            "passwd(",
+            "phrase(",
+            "pass(",
+            "secret(",
+            "token(",
+            "key(",
+            "auth(",
+            "ticate(",
+            "orize(",
+            "credentials(",
+            "login(",
+            "wifi.begin",
+            "signin(",
+            "sign_in(",
+        ],
+        r"(?i)(?:pass(?:word|wd|phrase)?|secret|token|api_?key|auth(?:enticate|orize)?|credentials?|login|sign_?in|wifi\.begin)\(\s*(?:[^()\x22']*\s*)?(?:[\x22'][^\x22']*[\x22']\s*,\s*)?[\x22'](?P<secret>[^\x22'\s]{8,})[\x22']\s*\)",
+        "client.setPassword(\"s3cret!Pw\")",
+    ),
+    checked(
+        "login_pair",
+        Check::Password,
+        &["admin /", "admin:", "root /", "root:", "user /", "login /", "name /"],
+        r"(?i)\b(?:admin|administrator|root|user|username|login)\s*(?:/ |: ?)(?P<secret>[^\s/:]{6,})",
+        "log in as admin / hAppy_Llama_88",
+    ),
+    checked(
+        "credentials",
+        Check::Password,
+        &["cred"],
+        r"(?i)\bcred(?:ential)?s?\b[^\n/:|]{0,40}?(?:: *)?[\w.@-]+\s*(?:[/|] |: ?)(?P<secret>[^\s/:]{6,})",
+        "creds: svc_app / Zug2Basel!",
+    ),
+    checked(
+        "login_prose",
+        Check::FourKinds,
+        &["ssh", "login", "log in", "ftp", "rdp", "vnc", "works"],
+        r"(?:^|\s)[a-z][\w.-]{1,20}:(?P<secret>[^\s/:(){};,'\x22]{8,})(?:\s|$)",
+        "bob:Zug2Basel! works for ssh",
+    ),
+    checked(
+        "wifi_key",
+        Check::Strong,
+        &["ssid", "wpa", "wifi", "wi-fi", "wlan"],
+        r"(?i)\b(?:ssid|wpa\d?|wi-?fi|wlan)\b[^\n]{0,40}?\b(?:key|code|schlüssel)\b\W{1,3}(?P<secret>\S{8,})",
+        "SSID Nordlicht, key 7hornBush!",
+    ),
+    form(
+        "secure_string",
+        &["securestring"],
+        r"(?i)ConvertTo-SecureString\s+(?:-String\s+)?[\x22'](?P<secret>[^\x22'$]{4,})",
+        "ConvertTo-SecureString \"s3cret\" -AsPlainText -Force",
+    ),
+    checked(
+        "rpc_url",
+        Check::Random,
+        &["infura.io/", "alchemy.com/", "quiknode.pro/", "rpc.ankr.com/", "moralis"],
+        r"(?i)\b(?:infura\.io/(?:ws/)?v3|alchemy\.com/(?:nft/)?v[23]|quiknode\.pro|rpc\.ankr\.com/\w+)/(?P<secret>[\w-]{20,})",
+        "https://mainnet.infura.io/v3/0a836825153000f57584f71aaba5f2fe",
+    ),
+    checked(
+        "directive",
+        Check::Unless(is_placeholder_word),
+        &["requirepass", "masterauth", "bindpw", "rootpw", "snmp-server", "_auth", "secret ", "password "],
+        r"(?i)(?:^|\s)(?:requirepass|masterauth|bindpw|rootpw|snmp-server community|_auth\s*=|(?:secret|password) [057])\s+[\x22']?(?P<secret>[^\s\x22'$<{][^\s\x22']{3,})",
+        "requirepass s3cret",
+    ),
+    form(
+        "bundler",
+        &["bundle_"],
+        r"\bBUNDLE_[A-Z0-9_]+\s*[=:]\s*[\x22']?(?P<secret>[\w.+-]{4,}:[\w.+-]{4,})",
+        "BUNDLE_GEMS__EXAMPLE__COM=2ef1e750:b8c47636",
     ),
     form(
         "aws_access_key",
-        &["akia", "asia", "abia", "acca", "aroa", "aida"],
-        r"(?-u:\b)(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z2-7]{16}(?-u:\b)",
+        &["akia", "asia", "abia", "acca", "aroa", "aida", "agpa", "apka", "a3t"],
+        r"(?-u:\b)(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA|AGPA|APKA|A3T[A-Z0-9])[A-Z2-7]{16}(?-u:\b)",
         "AKIAIOSFODNN7EXAMPLE",
     ),
     form(
@@ -180,14 +313,14 @@ pub static FORMS: [Form; 32] = [
     form(
         "jwk",
         &["\"kty\""],
-        r#""kty"[^}]*?"d"\s*:\s*"(?P<secret>[\w-]{20,})"#,
+        r#""kty"[^}]*?"[dk]"\s*:\s*"(?P<secret>[\w-]{20,})"#,
         r#"{"kty":"EC","d":"ZPuZGahiHlUWLSUUTF63EiAY3SxV109WWWbVBqgETkB"}"#,
     ),
     checked(
         "secret_url",
         Check::Random,
-        &["hook", "private-", "/key/", "/secret/", "/token/"],
-        r"(?i)https?://\S*?(?:(?:hooks?[\w.]*|/key|/secret|/token)(?:[/\w.-]*?[/-])?|/private-)(?P<secret>[A-Za-z0-9_-]{16,})",
+        &["hook", "private-", "/key/", "/secret/", "/token/", "/magic/", "/invite/", "/reset/", "/verify/"],
+        r"(?i)https?://\S*?(?:(?:hooks?[\w.]*|/key|/secret|/token|/magic|/invite|/reset|/verify)(?:[/\w.-]*?[/-])?|/private-)(?P<secret>[A-Za-z0-9_-]{16,})",
         "https://hook.example.com/2jez6cq7s16py7ib85cygsm3f8rushep",
     ),
     form(
@@ -203,7 +336,111 @@ pub static FORMS: [Form; 32] = [
         "client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURQ==",
     ),
     form("k3s", &["k10"], r"\bK10[0-9a-f]{32,}::\S+", "K100123456789abcdef0123456789abcdef::server:s3cret"),
-    form("telegram", &[":aa"], r"\b\d{8,10}:AA[\w-]{30,}", "123456789:AAabcdefghijklmnopqrstuvwxyz0123456"),
+    form(
+        "telegram",
+        &[":aa"],
+        r"\b(?:bot)?(?P<secret>\d{8,10}:AA[\w-]{30,})",
+        "123456789:AAabcdefghijklmnopqrstuvwxyz0123456",
+    ),
+    checked(
+        "facebook_app",
+        Check::LongRun,
+        &["|"],
+        r"\b\d{15,16}\|[\w-]{26,40}",
+        "590303851710867|RrH4WJn5sobt278DnbdOIPS7_gN",
+    ),
+    checked(
+        "azure_key",
+        Check::LongRun,
+        &["jqqj", "azfu", "azse", "azca", "azdo", "apim", "+ast", "aiot", "+amc", "+acr"],
+        r"[A-Za-z0-9+/_-]{32,}(?:JQQJ99|AzFu|AzSe|AzCa|AZDO|APIM|\+ASt|AIoT|\+AMC|\+ACR)[A-Za-z0-9+/=_-]{4,40}",
+        "aB3dE9fGh2JkLm7NpQ4rStU8vWxYzaB3dE9fGh2JkLm7NpQ4rStU8JQQJ99BAACYeBjFXJ3w3AAABACOG01aB",
+    ),
+    checked(
+        "mailgun_private",
+        Check::LongRun,
+        &["-"],
+        r"\b[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b",
+        "0123456789abcdef0123456789abcdef-01234567-89abcdef",
+    ),
+    checked(
+        "ably",
+        Check::LongRun,
+        &[":"],
+        r"\b[\w-]{6}\.[\w-]{6}:[\w-]{40,}",
+        "aB3dE9.Gh2JkL:m7NpQ4rStU8vWxYzaB3dE9fGh2JkLm7NpQ4rStU8vW",
+    ),
+    checked(
+        "ghost_or_unleash",
+        Check::LongRun,
+        &[":"],
+        r"\b(?:[0-9a-f]{24}:[0-9a-f]{64}|[\w*-]+:[\w-]+\.[0-9a-f]{40,})\b",
+        "0123456789abcdef01234567:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    ),
+    form("deepl", &[":fx"], r"\b[0-9a-f]{8}-[0-9a-f-]{27}:fx\b", "01234567-89ab-cdef-0123-456789abcdef:fx"),
+    form(
+        "stripe_client_secret",
+        &["_secret_"],
+        r"\b(?:pi|seti|cs|src)_\w+_secret_\w{16,}",
+        "pi_3MtwBwLkdIwHu7ix_secret_YrKJUKribcBjcG8HVhfZluoGH",
+    ),
+    form("clickup", &["pk_"], r"\bpk_\d{5,}_[A-Z0-9]{24,}", "pk_99600472_8Z2OC6XQSLXEGYQACGIHGQDI189UQ507"),
+    form(
+        "jetbrains",
+        &["perm:", "perm-"],
+        r"\bperm[:-][\w+/=-]{4,}\.[\w+/=-]{4,}\.[\w+/=-]{16,}",
+        "perm:YWRtaW4=.MQ==.aB3dE9fGh2JkLm7NpQ4rStU8",
+    ),
+    form(
+        "convex",
+        &["prod:", "dev:", "preview:"],
+        r"\b(?:prod|dev|preview):[a-z]+-[a-z]+-\d+\|[\w+/=-]{20,}",
+        "prod:happy-animal-123|aB3dE9fGh2JkLm7NpQ4rStU8vWxYz",
+    ),
+    form(
+        "maxmind",
+        &["_mmk"],
+        r"\b[A-Za-z0-9]{6}_[A-Za-z0-9]{20,}_mmk\b",
+        "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",
+    ),
+    checked(
+        "zhipu",
+        Check::LongRun,
+        &["."],
+        r"\b[0-9a-f]{32}\.[A-Za-z0-9]{16}\b",
+        "0123456789abcdef0123456789abcdef.aB3dE9fGh2JkLm7N",
+    ),
+    form(
+        "salesforce_session",
+        &["00d"],
+        r"\b00D[A-Za-z0-9]{12,15}![\w.]{60,}",
+        "00D5g000001AbCd!AQEAQaB3dE9fGh2JkLm7NpQ4rStU8vWxYzaB3dE9fGh2JkLm7NpQ4rStU8vWxYzaB3dE",
+    ),
+    form(
+        "windows_hash",
+        &["aad3b435b51404ee"],
+        r"(?i)aad3b435b51404eeaad3b435b51404ee:[0-9a-f]{32}",
+        "bob:1001:aad3b435b51404eeaad3b435b51404ee:0123456789abcdef0123456789abcdef:::",
+    ),
+    form(
+        "bitwarden",
+        &["0."],
+        r"\b0\.[0-9a-f]{8}-[0-9a-f-]{27}\.[\w+/=-]{16,}:[\w+/=-]{16,}",
+        "0.01234567-89ab-cdef-0123-456789abcdef.aB3dE9fGh2JkLm7NpQ4rSt:aB3dE9fGh2JkLm7NpQ4r==",
+    ),
+    checked(
+        "stellar",
+        Check::LongRun,
+        &["s"],
+        r"\bS[A-Z2-7]{55}\b",
+        "SAB3DE7FGH2JKLM7NPQ4RSTU2VWXYZAB3DE7FGH2JKLM7NPQ4RSTU2VW",
+    ),
+    form(
+        "solana_keypair",
+        &["solana", "keypair", "id.json"],
+        r"(?i)(?:solana|keypair|id\.json)[^\[\n]{0,40}(?P<secret>\[\s*(?:\d{1,3}\s*,\s*){63}\d{1,3}\s*\])",
+        "solana id.json [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59,60,61,62,63,64]",
+    ),
     checked(
         "discord",
         Check::LongRun,
@@ -255,36 +492,31 @@ pub static FORMS: [Form; 32] = [
     checked(
         "bitcoin_key",
         Check::LongRun,
-        &["5", "k", "l", "xprv"],
-        r"\b(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|[xyz]prv[1-9A-HJ-NP-Za-km-z]{100,})\b",
+        &["5", "k", "l", "6p", "prv"],
+        r"\b(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|6P[1-9A-HJ-NP-Za-km-z]{56}|[xyz]prv[1-9A-HJ-NP-Za-km-z]{100,})\b",
         "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ",
     ),
     form(
         "password_hash",
-        &["$2a$", "$2b$", "$2y$", "$6$", "$5$", "$1$", "$apr1$", "$argon2"],
-        r"\$(?:2[aby]|[156]|apr1|argon2(?:id|i|d))\$[\w./$=,+-]{20,}",
+        &[
+            "$2a$", "$2b$", "$2y$", "$6$", "$5$", "$1$", "$apr1$", "$argon2", "$y$", "$7$", "_sha256$",
+            "ssha}", "$p$", "$s$",
+        ],
+        r"(?:\$(?:2[aby]|[1567yPS]|apr1|argon2(?:id|i|d))\$|\bpbkdf2_sha256\$|\{SSHA\})[\w./$=,+-]{20,}",
         "$2b$12$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ012345",
-    ),
-    form(
-        "seed_phrase",
-        &["seed", "mnemonic", "recovery", "wallet", "wiederherstellung", "semilla", "recupera", "words"],
-        r"(?i)(?:seed|mnemonic|recovery|wallet|wiederherstellung|semilla|recupera|words)[^\n:=]{0,40}?\s*(?:is|:|=)\s*(?P<secret>(?:[a-z]{3,8}[ ,]+){11,23}[a-z]{3,8})\b",
-        "seed phrase: legal winner thank year wave sausage worth useful legal winner thank yellow",
     ),
 ];
 
+/// Returns the triggers of each form.
+pub(super) fn triggers() -> impl Iterator<Item = &'static [&'static str]> {
+    FORMS.iter().map(|form| form.triggers)
+}
+
 /// Adds the ranges of the credentials that have a known shape.
-pub(super) fn find(text: &str, may_hold: impl Fn(&str) -> bool, found: &mut Vec<Range<usize>>) {
-    let has_long_run = text
-        .split(|c: char| c.is_whitespace() || "\"'`,;()".contains(c))
-        .any(|run| run.len() >= MIN_LONG_RUN);
-    let may_match = |form: &&Form| {
-        (has_long_run || !matches!(form.check, Check::LongRun))
-            && form.triggers.iter().any(|trigger| may_hold(trigger))
-    };
-    for form in FORMS.iter().filter(may_match) {
-        let regex =
-            form.compiled.get_or_init(|| Regex::new(form.pattern).expect("a test compiles every pattern"));
+pub(super) fn find(text: &str, longest_run: usize, present: &Present, found: &mut Vec<Range<usize>>) {
+    let may_match = |form: &&Form| longest_run >= MIN_LONG_RUN || !matches!(form.check, Check::LongRun);
+    for form in present.forms().map(|number| &FORMS[number]).filter(may_match) {
+        let regex = form.compiled.get_or_init(|| compile(form.pattern));
         for caught in regex.captures_iter(text) {
             let whole = caught.get(0).expect("group 0 is the match");
             let secret = caught.name("secret").unwrap_or(whole);
@@ -300,13 +532,24 @@ impl Check {
         match self {
             Check::None => true,
             Check::Random | Check::LongRun => is_random(secret.as_bytes()),
+            Check::Strong => is_strong(secret),
+            Check::Password => is_strong(secret) && secret.bytes().any(|byte| byte.is_ascii_digit()),
+            Check::FourKinds => {
+                let has = |test: fn(char) -> bool| secret.chars().any(test);
+                let is_sign = |c: char| "!@#$%^&*?".contains(c);
+                is_strong(secret)
+                    && has(char::is_lowercase)
+                    && has(char::is_uppercase)
+                    && has(|c| c.is_ascii_digit())
+                    && secret.chars().skip(1).any(is_sign)
+            }
             Check::Unless(is_plain) => !is_plain(secret),
         }
     }
 }
 
 /// Tells whether a text is masked already, or a placeholder: `****`, `${PASSWORD}`, `PASSWORD`, `XXXX`.
-fn is_placeholder(text: &str) -> bool {
+pub(super) fn is_placeholder(text: &str) -> bool {
     let longest = text.split(['/', '=']).max_by_key(|part| part.len()).unwrap_or(text);
     let mut kinds: Vec<char> = longest.chars().filter(|c| c.is_alphanumeric()).collect();
     let is_name = text.chars().all(|c| c.is_ascii_uppercase() || c == '_');
@@ -318,6 +561,22 @@ fn is_placeholder(text: &str) -> bool {
         || text.starts_with("$(")
         || is_name
         || kinds.len() < 3
+}
+
+/// Tells whether a text mixes at least three kinds of letters, digits and signs, and is neither a name nor a path.
+pub(super) fn is_strong(text: &str) -> bool {
+    let has = |test: fn(char) -> bool| usize::from(text.chars().any(test));
+    let kinds = has(char::is_lowercase)
+        + has(char::is_uppercase)
+        + has(|c| c.is_ascii_digit())
+        + has(|c| "!@#$%^&*?~+=;_-.,".contains(c));
+    let is_path = text.contains("::") || text.contains('/') || text.starts_with(['.', '$', '{', '<', '%']);
+    text.chars().count() >= 6 && kinds >= 3 && !is_path && !text.contains(['(', '{'])
+}
+
+/// Tells whether a text is a placeholder for a password.
+fn is_placeholder_word(text: &str) -> bool {
+    is_known_placeholder(text.trim().trim_end_matches('}'))
 }
 
 /// Tells whether no part of a cookie identifies a session.
@@ -339,7 +598,11 @@ fn is_word(text: &str) -> bool {
     name.trim_end_matches('.').chars().all(|c| c.is_alphabetic() || "-_".contains(c))
 }
 
-/// Tells whether a text begins with a port and a path: `http://host:8080/a@b`.
+/// Tells whether a text begins with a port and a path, `http://host:8080/a@b`, or is the word "password".
+fn is_port_or_placeholder(text: &str) -> bool {
+    is_placeholder_word(text) || is_port(text)
+}
+
 fn is_port(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     (1..=5).contains(&digits) && matches!(text.as_bytes().get(digits), Some(b'/' | b'?' | b'#'))
@@ -351,9 +614,71 @@ mod tests {
     use super::*;
 
     #[test]
+    fn texts_that_only_look_like_a_form_stay() {
+        for plain in [
+            "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkq\n-----END PUBLIC KEY-----",
+            "Public-Lines: 2\nAAAAB3NzaC1yc2E",
+            "https://example.org:8080/a@b",
+            "https://hooks.slack.com/",
+            "git@github.com:owner/project.git",
+            "user@host:2222",
+            "npm i left-pad@1.3.0",
+            "Bearer certificates are rare",
+            "Cookie: theme=dark",
+            "session=active",
+            "eyJ is how base64 of an object starts",
+            "the login shell",
+            "localhost:5432:open",
+            "Server=db;Database=erp;Trusted_Connection=yes;",
+            "https://example.org/?page=2&sort=name",
+            "https://example.org/?password=",
+            "Signature=none",
+            "<password></password>",
+            "<token>String</token>",
+            "set_password(user, new)",
+            "login(\"admin\", password)",
+            "root / home / usr",
+            "credentials: see the vault / wiki",
+            "note:This is a plain sentence",
+            "the WPA key is on the router",
+            "ConvertTo-SecureString $value -AsPlainText",
+            "https://docs.infura.io/v3/getting-started",
+            "snmp-server community public",
+            "BUNDLE_PATH: vendor/bundle",
+            "AKIA is a prefix",
+            "aws_secret_access_key = ${SECRET}",
+            "\"kty\":\"EC\",\"crv\":\"P-256\"",
+            "https://example.org/token/refresh",
+            "identified by its name",
+            "client-certificate-authority: none",
+            "K10 is a mountain",
+            "12:AA",
+            "at 10:30 | next at 11:30",
+            "d41d8cd98f00b204e9800998ecf8427e-part",
+            "01234567-89ab-cdef-0123-456789abcdef",
+            "pi_3MtwBwLkdIwHu7ix",
+            "pk_users_organisation_id",
+            "perm: read.write.execute",
+            "prod:eu-west-1|eu-west-2",
+            "first_second_mmk",
+            "00D is an org",
+            "version 0.1.2",
+            "STELLAR",
+            "solana runs on port 8899",
+            "us-east-1",
+            "patents.example.org",
+            "1/2:3",
+            "A3-SIZE-PAPER",
+            "$1 costs less than $2",
+        ] {
+            assert_eq!(text(plain), plain);
+        }
+    }
+
+    #[test]
     fn every_form_finds_its_sample() {
         for form in &FORMS {
-            let regex = Regex::new(form.pattern).unwrap_or_else(|error| panic!("{}: {error}", form.name));
+            let regex = compile(form.pattern);
             let caught = regex.captures(form.sample);
             let caught = caught.unwrap_or_else(|| panic!("{} does not match its sample", form.name));
             let secret = caught.name("secret").or(caught.get(0)).unwrap().as_str();

@@ -9,14 +9,22 @@ use std::sync::LazyLock;
 use regex::{Regex, RegexBuilder};
 
 use super::MASK;
-use super::token::{is_dense, is_random};
+use super::token::{is_dense, is_filler, is_random};
 use crate::base::words::{self, List};
 
 static PASSWORDS: List = words::CREDENTIALS.list("passwords");
 static KEYS: List = words::CREDENTIALS.list("keys");
+static CODES: List = words::CREDENTIALS.list("codes");
+static PLAIN_KEYS: List = words::CREDENTIALS.list("plain keys");
+static STEMS: List = words::CREDENTIALS.list("stems");
+static DECODERS: List = words::CREDENTIALS.list("decoders");
 static LINKS: List = words::CREDENTIALS.list("links");
 static PLACEHOLDERS: List = words::CREDENTIALS.list("placeholders");
 static REFERENCES: List = words::CREDENTIALS.list("references");
+
+/// Words before "pin" that make it a noun.
+const OWNERS: [&str; 12] =
+    ["my", "your", "his", "her", "our", "the", "card", "bank", "sim", "meine", "mi", "kod"];
 
 /// The most words between a name and its value.
 const MAX_WORDS: usize = 6;
@@ -28,87 +36,201 @@ static NAMED_ELSEWHERE: LazyLock<Regex> = LazyLock::new(|| named(false));
 
 fn named(ascii: bool) -> Regex {
     // In a name, parts are joined by nothing, a space or a sign. Longer names come first.
-    let mut names: Vec<&str> =
-        PASSWORDS.iter().chain(KEYS.iter()).copied().filter(|name| name.is_ascii() == ascii).collect();
+    let mut names: Vec<&str> = all_names().filter(|name| name.is_ascii() == ascii).collect();
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
     let names: Vec<String> = names.iter().map(|name| name.replace(' ', "[-_. ]?")).collect();
     let pattern = format!(
-        "(?P<name>{})s?(?:[-_]?(?:[0-9]|base|data|id|value|secreta|secreto|prod|production|dev|staging|test))?",
-        names.join("|")
+        "(?P<name>{})s?(?:[-_]?(?:[0-9]|v[0-9]|base|b64|base64|hex|data|id|value|string|plain|clear|old|new|confirmation|secreta|secreto|prod|production|dev|staging|test))?{}",
+        names.join("|"),
+        if ascii { "" } else { "(?:_\\w{1,8})?" }
     );
     let regex = RegexBuilder::new(&pattern).case_insensitive(true).unicode(!ascii).build();
     regex.expect("the names are plain words")
 }
 
-/// Tells whether a text may contain a name and a value.
-pub(super) fn may_occur(lower: &str, may_hold: impl Fn(&str) -> bool) -> bool {
-    const PARTS: &[&str] = &[
-        "pass",
-        "pw",
-        "kenn",
-        "mdp",
-        "contrase",
-        "clave",
-        "senha",
-        "parola",
-        "wacht",
-        "hasł",
-        "lösen",
-        "şifre",
-        "token",
-        "secret",
-        "credential",
-        "key",
-        "identified by",
-        "schl",
-        "geheim",
-        "zugang",
-        "jeton",
-        "clé",
-        "segred",
-        "chiave",
-        "chave",
-        "sleutel",
-    ];
-    PARTS.iter().any(|part| may_hold(part)) || (!lower.is_ascii() && lower.chars().any(|c| c > '\u{400}'))
+fn all_names() -> impl Iterator<Item = &'static str> {
+    PASSWORDS.iter().chain(KEYS.iter()).chain(CODES.iter()).copied()
+}
+
+/// Returns strings of which every name in ASCII contains one.
+pub(super) fn stems() -> impl Iterator<Item = &'static str> {
+    STEMS.iter().copied()
+}
+
+/// Tells whether a text may contain a name in other letters.
+pub(super) fn may_be_elsewhere(lower: &str) -> bool {
+    !lower.is_ascii() && lower.chars().any(|c| c > '\u{E0}')
+}
+
+/// Tells whether a text is the name of a credential and nothing else, such as the head of a column.
+pub(super) fn is_name(text: &str) -> bool {
+    let is_whole = |regex: &Regex| {
+        regex
+            .find_iter(text)
+            .any(|name| name.end() == text.len() && begins_word(text, name.start(), name.as_str()))
+    };
+    text.len() >= 2
+        && !text.eq_ignore_ascii_case("key")
+        && text.split(['_', '-', ' ']).count() <= 3
+        && (is_whole(&NAMED) || (!text.is_ascii() && is_whole(&NAMED_ELSEWHERE)))
+}
+
+/// Tells whether a value is a placeholder, such as "changeme".
+pub(super) fn is_known_placeholder(value: &str) -> bool {
+    PLACEHOLDERS.has(&value.to_lowercase())
 }
 
 /// Adds the ranges of the values that are named as credentials.
 pub(super) fn find(text: &str, found: &mut Vec<Range<usize>>) {
-    let elsewhere = (!text.is_ascii()).then(|| NAMED_ELSEWHERE.captures_iter(text));
-    for named in NAMED.captures_iter(text).chain(elsewhere.into_iter().flatten()) {
+    find_named(&NAMED, text, found);
+    if !text.is_ascii() {
+        find_named(&NAMED_ELSEWHERE, text, found);
+    }
+}
+
+fn find_named(names: &Regex, text: &str, found: &mut Vec<Range<usize>>) {
+    let mut at = 0;
+    while let Some(named) = names.captures_at(text, at) {
         let (whole, name) =
             (named.get(0).expect("group 0 is the match"), named.name("name").expect("a name"));
+        // A shorter name may begin inside this one: `rapidapi-key` ends with "key".
+        let first = name.as_str().chars().next().map_or(1, char::len_utf8);
+        at = name.start() + first;
         // `passwordLength`, `secretsmanager`, `new_secret(…)`, `${DB_PASSWORD}`, `arn:…:secret:…`
-        let goes_on =
-            text[whole.end()..].starts_with(|c: char| c.is_ascii_alphanumeric() || "_@/-(}>%".contains(c));
+        let rest = &text[whole.end()..];
+        let is_spaced = whole.as_str().ends_with(|c: char| c < '\u{2E80}');
+        let goes_on = rest
+            .starts_with(|c: char| (is_spaced && c.is_ascii_alphanumeric()) || "_@/-(}>%?".contains(c))
+            || rest
+                .strip_prefix('.')
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
         if goes_on || !begins_word(text, name.start(), name.as_str()) {
             continue;
         }
+        at = whole.end();
         let is_variable = !name.as_str().chars().any(char::is_lowercase) && name.as_str().is_ascii();
         let lower = name.as_str().to_lowercase();
+        let before = text[..name.start()].trim_end_matches(['_', '-', ' ']);
+        // `PublicKeyToken`; "palabra clave" is a keyword; to pin a version.
+        let is_public = ends_with_word(before, "public") || ends_with_word(before, "publickey");
+        let is_verb =
+            lower == "pin" && !is_variable && !OWNERS.iter().any(|owner| ends_with_word(before, owner));
+        if is_public || is_verb || (lower == "clave" && ends_with_word(before, "palabra")) {
+            continue;
+        }
         let kind = match () {
-            () if lower == "key" => Kind::AnyKey,
-            // A verb, unless a sign follows.
-            () if lower == "pass" && !is_variable && !text[whole.end()..].starts_with([':', '=']) => continue,
+            () if lower == "key" => key_kind(text, name.start()),
+            // A verb, unless a sign or "is" follows.
+            () if lower == "pass" && !is_variable && !is_noun(&text[whole.end()..]) => continue,
+            () if lower.starts_with("pin") => Kind::Pin,
+            () if CODES.contains(&lower.as_str()) => Kind::Code,
             () if PASSWORDS.contains(&lower.as_str()) => Kind::Password { is_variable },
             () => Kind::Key { is_variable },
         };
-        let link = Link::None;
-        found.extend(Reader { text, kind, at: whole.end(), link, words: 0, has_passed: false }.value());
+        let reader =
+            Reader { text, kind, at: whole.end(), link: Link::None, words: 0, has_passed: false, lines: 0 };
+        let value = reader.value().or_else(|| value_before(text, name.start(), kind));
+        found.extend(value.map(|value| with_list(text, value)));
+    }
+}
+
+fn ends_with_word(text: &str, word: &str) -> bool {
+    let start = text.len().checked_sub(word.len());
+    start.and_then(|start| text.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(word))
+}
+
+/// Returns the kind of a key by the word before it: `ADMIN_KEY` opens something, `cache_key` and `public key` do not.
+fn key_kind(text: &str, start: usize) -> Kind {
+    let before = text[..start].trim_end_matches(['_', '-', ' ', '.']);
+    let is_part = |c: char| c.is_ascii_alphanumeric();
+    let word = before.rsplit(|c: char| !is_part(c)).next().unwrap_or_default();
+    // `hmacKey`: the last word of a name in camel case.
+    let word = word
+        .rfind(char::is_uppercase)
+        .filter(|place| *place > 0 && word.chars().any(char::is_lowercase))
+        .map_or(word, |place| &word[place..]);
+    let is_joined = before.len() < start || text[..start].ends_with(is_part);
+    if word.is_empty() || !is_joined || PLAIN_KEYS.contains(&word.to_lowercase().as_str()) {
+        Kind::AnyKey
+    } else {
+        Kind::QualifiedKey
+    }
+}
+
+/// Tells whether "pass" before this text is a noun.
+fn is_noun(rest: &str) -> bool {
+    let rest = rest.trim_start_matches(['"', '\'', ' ']);
+    rest.starts_with([':', '='])
+        || ["is ", "was ", "ist ", "for the "].iter().any(|link| rest.starts_with(link))
+}
+
+/// Returns the value that precedes its name: "use Kestrel!99 as the password", `"…" // password`.
+fn value_before(text: &str, name: usize, kind: Kind) -> Option<Range<usize>> {
+    if !matches!(kind, Kind::Password { .. }) {
+        return None;
+    }
+    let line = text[..name].rfind('\n').map_or(0, |end| end + 1);
+    let mut has_link = text[..name].ends_with('(');
+    let mut end = name;
+    for _ in 0..MAX_WORDS {
+        let before = text[line..end].trim_end();
+        let start = line + before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
+        let word = text[start..line + before.len()].trim_matches(['"', '\'', '`', ',', '(', ')']);
+        if word.is_empty() {
+            return None;
+        }
+        let place = start + text[start..].find(word)?;
+        if super::form::is_strong(word) && word.len() >= 8 {
+            let is_secret =
+                has_link && !is_reference(word, false) && word.chars().any(|c| c.is_ascii_digit());
+            return is_secret.then_some(place..place + word.len());
+        }
+        has_link |= ["is", "as", "ist", "als", "est", "comme", "es", "como", "//", "#", "--"].contains(&word);
+        end = start;
+    }
+    None
+}
+
+/// Extends a value over the values of the same length in the next lines, such as recovery codes.
+fn with_list(text: &str, value: Range<usize>) -> Range<usize> {
+    let count = value.len();
+    let mut end = value.end;
+    loop {
+        let rest = &text[end..];
+        let gap = rest.find(|c: char| !(c.is_whitespace() || ",;|*•".contains(c))).unwrap_or(rest.len());
+        let next =
+            rest[gap..].split(|c: char| c.is_whitespace() || ",;|".contains(c)).next().unwrap_or_default();
+        let is_next = gap > 0 && next.len() == count && count >= 8 && is_strong(next, false, true);
+        if !is_next || is_reference(next, false) {
+            return value.start..end;
+        }
+        end += gap + next.len();
     }
 }
 
 /// Tells whether the name is a word of its own or the last part of a longer name.
 fn begins_word(text: &str, start: usize, name: &str) -> bool {
     let begins_upper = name.starts_with(char::is_uppercase);
+    // `dbpassword:`, `authtoken=`, "Datenbankpasswort"
+    let is_long = name.len() >= 5 && text[start + name.len()..].starts_with([':', '=', ' ', '"']);
     if text[..start].ends_with(':') && text[start + name.len()..].starts_with(':') {
         return false;
     }
     text[..start].chars().next_back().is_none_or(|before| {
         // Languages without spaces; camelCase.
-        !before.is_alphanumeric() || before > '\u{1100}' || (before.is_lowercase() && begins_upper)
+        !before.is_alphanumeric()
+            || before > '\u{1100}'
+            || (before.is_lowercase() && begins_upper)
+            || name.starts_with(|c: char| c > '\u{1100}')
+            || (is_long && before.is_alphabetic() && is_compound(name))
     })
+}
+
+/// Tells whether a name also ends longer words: "Gastpasswort", `authtoken`.
+fn is_compound(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    PASSWORDS.contains(&lower.as_str())
+        || ["token", "secret", "schlüssel", "schluessel"].contains(&lower.as_str())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -121,6 +243,12 @@ enum Kind {
     },
     /// Just "key", which may open anything.
     AnyKey,
+    /// A key of something: `ADMIN_KEY`.
+    QualifiedKey,
+    /// A code of digits.
+    Code,
+    /// A code of four digits and more.
+    Pin,
 }
 
 /// The last thing that leads to a value.
@@ -140,19 +268,23 @@ struct Reader<'t> {
     words: usize,
     /// Whether words were passed over that do not link: the value may belong to another noun.
     has_passed: bool,
+    /// The line breaks so far.
+    lines: usize,
 }
 
 impl Reader<'_> {
     fn value(mut self) -> Option<Range<usize>> {
-        let mut lines = 0;
         while let Some(next) = self.text[self.at..].chars().next() {
             match next {
                 '\n' => {
-                    lines += 1;
-                    if lines > 1 || self.link != Link::Sign {
+                    self.lines += 1;
+                    self.at += 1;
+                    if self.link != Link::Sign && !self.is_value_next() {
+                        return self.answer();
+                    }
+                    if self.lines > 2 {
                         return None;
                     }
-                    self.at += 1;
                 }
                 _ if self.text[self.at..].starts_with("::") => return None,
                 ':' | '=' | '：' | '→' => self.follow(next, Link::Sign),
@@ -160,26 +292,84 @@ impl Reader<'_> {
                 ',' if self.words == 0 && self.text[..self.at].ends_with(['"', '\'']) => {
                     self.follow(next, Link::Sign)
                 }
+                // Go gives back a value and an error.
+                ',' if [", _ ", ", err "].iter().any(|other| self.text[self.at..].starts_with(other)) => {
+                    self.at += self.text[self.at..].find(['=', ':']).unwrap_or(1);
+                }
                 '"' | '\'' | '`' | '「' | '“' | '„' | '«' => {
-                    if let Some(quoted) = self.quoted(next) {
-                        return self.judge(quoted, true);
+                    match self.quoted(next) {
+                        // `{"name": "DB_PASSWORD", "value": "…"}`
+                        Some(quoted) if is_attribute(&self.text[quoted.clone()]) => self.at = quoted.end + 1,
+                        Some(quoted) => return self.judge(quoted, true),
+                        None => self.at += next.len_utf8(),
                     }
-                    self.at += next.len_utf8();
                 }
                 _ if next.is_whitespace() || "()[]{}*_|>\\-」”".contains(next) => {
                     self.at += next.len_utf8()
                 }
                 _ => {
                     let word = self.word();
-                    if self.is_plain(word.clone()) && !(self.link == Link::Sign && self.words == 0) {
+                    if let Some(after) = self.attribute_or_call(&word) {
+                        self.at = after;
+                        self.link = Link::Sign;
+                        self.words = 0;
+                    } else if self.link == Link::Sign && self.is_type(&word) {
+                        self.at = word.end;
+                    } else if self.is_plain(word.clone()) && !(self.link == Link::Sign && self.words == 0) {
                         self.pass(word)?;
+                    } else if let Some(value) = self.judge(word.clone(), false) {
+                        return Some(value);
+                    } else if self.link == Link::Sign {
+                        return None;
                     } else {
-                        return self.judge(word, false);
+                        self.pass(word)?;
                     }
                 }
             }
         }
         None
+    }
+
+    /// Tells whether the next line has the value of a variable: `value: "…"` after `name: DB_PASSWORD`.
+    fn is_value_next(&self) -> bool {
+        let is_value = |line: &str| {
+            let line = line.trim_start().trim_start_matches(['"', '\'']);
+            line.starts_with("value") || line.starts_with("default")
+        };
+        self.words <= 2 && self.lines <= 3 && self.text[self.at..].lines().take(3).any(is_value)
+    }
+
+    /// Tells whether a word is the type of a variable that is assigned next: `password: str = "…"`.
+    fn is_type(&self, word: &Range<usize>) -> bool {
+        let after = self.text[word.end..].trim_start_matches([' ', '"', '\'']);
+        let is_assigned = after.strip_prefix('=').is_some_and(|rest| !rest.starts_with('='));
+        is_assigned && self.is_plain(word.clone()) && self.text[word.end..].starts_with(' ')
+    }
+
+    /// Returns the value if the next line consists of it: the answer to a question.
+    fn answer(&mut self) -> Option<Range<usize>> {
+        let is_question = self.text[..self.at].trim_end().ends_with('?');
+        let line = self.text[self.at..].lines().next().unwrap_or_default();
+        let value = line.trim();
+        let start = self.at + line.find(value)?;
+        let is_alone = !value.is_empty() && !value.contains(char::is_whitespace);
+        let is_secret =
+            is_question && is_alone && super::form::is_strong(value) && !is_reference(value, false);
+        is_secret.then_some(start..start + value.len())
+    }
+
+    /// Returns where the value starts if a word only leads to it: `value="…"`, `hex.DecodeString("…")`.
+    fn attribute_or_call(&self, word: &Range<usize>) -> Option<usize> {
+        let text = &self.text[word.clone()];
+        let rest = &self.text[word.start..];
+        let end = rest.find(['"', '\'']).filter(|quote| *quote >= text.len() && *quote <= text.len() + 2)?;
+        let lead = rest[..end].trim_end_matches(['b', 'r']);
+        if let Some(name) = lead.strip_suffix('=') {
+            return is_attribute(name.trim()).then_some(word.start + end);
+        }
+        let callee = lead.strip_suffix('(').filter(|_| self.link == Link::Sign)?;
+        let name = callee.rsplit(['.', ':']).next()?;
+        DECODERS.contains(&name.to_lowercase().as_str()).then_some(word.start + end)
     }
 
     fn follow(&mut self, sign: char, link: Link) {
@@ -192,6 +382,12 @@ impl Reader<'_> {
     fn pass(&mut self, word: Range<usize>) -> Option<()> {
         let text = self.text[word.clone()].to_lowercase();
         self.at = word.end;
+        // A sentence ends; only an answer may follow.
+        if text.ends_with(['?', '!']) {
+            self.link = Link::None;
+            self.at += self.text[self.at..].find('\n').unwrap_or(self.text.len() - self.at);
+            return Some(());
+        }
         self.words += 1;
         let links = LINKS.contains(&text.as_str()) || text.chars().all(|c| c > '\u{1100}');
         // "is still": a linking word holds over the next one if that links too.
@@ -210,7 +406,9 @@ impl Reader<'_> {
         };
         let start = self.at + quote.len_utf8();
         let line = self.text[start..].lines().next().unwrap_or_default();
-        let end = start + line.find(close)?;
+        // `\"` and `''` are part of the text. If the whole is escaped, `\"` ends it.
+        let is_escaped = self.text[..self.at].ends_with('\\');
+        let end = start + if is_escaped { line.find(close)?.checked_sub(1)? } else { closing(line, close)? };
         let is_value =
             self.link != Link::None || (self.words == 0 && self.text[..self.at].ends_with([' ', 'ド', '码']));
         (is_value && (start..end).len() >= 4).then_some(start..end)
@@ -224,6 +422,12 @@ impl Reader<'_> {
                 || "\"'`「」“”<>".contains(c)
                 || (c > '\u{2E80}' && rest.starts_with(|c: char| c.is_ascii()))
         };
+        // Chinese and Japanese write the linking word and the value without a space.
+        let is_unspaced = |c: char| c > '\u{2E80}' && c.is_alphabetic();
+        if rest.starts_with(is_unspaced) {
+            let end = rest.find(|c: char| !is_unspaced(c)).unwrap_or(rest.len());
+            return self.at..self.at + end;
+        }
         let run = &rest[..rest.find(stops).unwrap_or(rest.len())];
         let run = run.find('(').filter(|_| !rest.is_ascii()).map_or(run, |bracket| &run[..bracket]);
         let kept = run.trim_end_matches([',', ';', '.', ')', ']', '}', ':', '*', '，', '。', '、']);
@@ -232,10 +436,12 @@ impl Reader<'_> {
     }
 
     fn is_plain(&self, word: Range<usize>) -> bool {
-        let text = &self.text[word];
+        let text = self.text[word].trim_end_matches(['?', '!']);
         let letters = text.chars().filter(|c| !"-'’".contains(*c));
         let rest = || text.chars().skip(1);
+        let is_phrase = self.link != Link::None && text.split('-').count() >= 4;
         letters.clone().all(char::is_alphabetic)
+            && !is_phrase
             && (!rest().any(char::is_uppercase) || !rest().any(char::is_lowercase))
     }
 
@@ -245,10 +451,37 @@ impl Reader<'_> {
         if is_reference(value, quoted) {
             return None;
         }
+        let is_enclosed = self.text[..range.start].ends_with('(') && self.text[range.end..].starts_with(')');
+        let after = self.text[range.end..].lines().next().unwrap_or_default();
+        let is_other = self.link == Link::None && is_pair(value);
+        // `sk_live_...`, `sk_live_<your key>`
+        let rest = &self.text[range.end..];
+        let is_cut = !quoted
+            && (rest.starts_with("...")
+                || rest.starts_with('…')
+                || (rest.starts_with('<') && !rest.starts_with("</")));
+        if (self.lines > 1 && !after.trim().is_empty()) || is_other || is_cut {
+            return None;
+        }
         let direct = self.words == 0 && self.link == Link::None;
-        let reached = self.words == 0 || self.link != Link::None;
+        let reached =
+            self.words == 0 || self.link != Link::None || is_enclosed || self.is_odd_password(value);
         let secret = match self.kind {
+            Kind::Password { .. } if is_enclosed && self.link == Link::None => super::form::is_strong(value),
+            _ if self.has_passed && self.link == Link::None => self.is_odd_password(value),
             Kind::AnyKey => self.link == Link::Sign && is_dense(value.as_bytes(), 16),
+            Kind::QualifiedKey => {
+                let least = if self.link == Link::Sign { 16 } else { 24 };
+                !self.has_passed
+                    && is_random(value.as_bytes())
+                    && value.len() >= least
+                    && !value.contains(':')
+            }
+            Kind::Pin => self.link != Link::None && is_pin(value),
+            Kind::Code => {
+                (self.link == Link::Sign || (self.link == Link::Word && !self.has_passed)) && is_code(value)
+            }
+            Kind::Key { .. } if direct && is_enclosed => super::form::is_strong(value),
             Kind::Key { .. } if (direct && !quoted) || self.has_passed => {
                 is_random(value.as_bytes()) && value.len() >= 12
             }
@@ -262,6 +495,18 @@ impl Reader<'_> {
             }
         };
         (secret && reached).then_some(range)
+    }
+
+    /// Tells whether a value can only be a password, although no word links it: letters and digits with a sign between them.
+    fn is_odd_password(&self, value: &str) -> bool {
+        let signs =
+            value.trim_end_matches(['!', '?', '.']).chars().filter(|c| "!@#$%^&*?~+".contains(*c)).count();
+        matches!(self.kind, Kind::Password { .. })
+            && signs > 0
+            && signs <= 3
+            && value.len() >= 8
+            && super::form::is_strong(value)
+            && value.chars().any(|c| c.is_ascii_digit())
     }
 
     /// Tells whether it is the value of a variable in capitals: `PASSWORD=letmein`.
@@ -288,8 +533,21 @@ fn is_reference(value: &str, quoted: bool) -> bool {
     let bare = lower.trim_matches(|c: char| !c.is_alphanumeric());
     let mut letters = bare.chars();
     let first = letters.next();
+    let is_hash = |rest: &str| rest.bytes().take_while(u8::is_ascii_hexdigit).count() >= 3;
+    let first_word = bare.split_whitespace().next().unwrap_or_default();
     value.contains(MASK)
-        || value.chars().any(|c| c > '\u{1100}')
+        || is_filler(value.as_bytes())
+        || PASSWORDS.contains(&first_word)
+        || (value.len() > 2
+            && ["@", "%", "#"].iter().any(|mark| value.starts_with(mark) && value.ends_with(mark)))
+        || value.strip_prefix('!').is_some_and(|rest| rest.chars().all(|c| c.is_alphabetic() || c == '_'))
+        || value
+            .strip_prefix('#')
+            .is_some_and(|rest| is_hash(rest) && (rest.len() <= 8 || rest.contains(';')))
+        || value
+            .split_once('=')
+            .is_some_and(|(name, rest)| name == "default" && PLACEHOLDERS.has(&rest.to_lowercase()))
+        || value.chars().any(|c| c > '\u{1100}' && c.is_alphabetic())
         || value.ends_with('=')
             && value[..value.len() - 1].chars().all(|c| c.is_alphabetic() || "_-".contains(c))
         || bare.chars().count() < 4
@@ -299,12 +557,57 @@ fn is_reference(value: &str, quoted: bool) -> bool {
         || letters.all(|c| Some(c) == first)
         || PLACEHOLDERS.has(bare)
         || (REFERENCES.iter().any(|start| lower.starts_with(start)) && !is_dense(value.as_bytes(), 28))
-        || (lower.starts_with("0x") && value.len() < 34)
+        || (value.len() < 34
+            && lower.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit())))
         || ["...", "…", "::", "${", "://", "your_", "your-", "example"]
             .iter()
             .any(|part| value.contains(part))
-        || (!quoted && value.contains(['(', '[', '{', '<', '|']))
+        || (!quoted
+            && value.contains(['(', '[', '{', '<', '|'])
+            && !(value.len() >= 20 && is_random(value.as_bytes()) && !value.contains(['(', '{'])))
         || is_path(value)
+}
+
+/// Returns where a quoted text ends. An escaped or doubled quote is part of it.
+fn closing(line: &str, close: char) -> Option<usize> {
+    let mut end = line.find(close)?;
+    loop {
+        let is_escape = line[..end].ends_with('\\');
+        let is_doubled = close == '\'' && line[end + close.len_utf8()..].starts_with(close);
+        if !is_escape && !is_doubled {
+            return Some(end);
+        }
+        let skip = close.len_utf8() * if is_escape { 1 } else { 2 };
+        match line[end + skip..].find(close) {
+            Some(next) => end += skip + next,
+            None => return Some(end),
+        }
+    }
+}
+
+/// Tells whether a word names the value of a variable.
+fn is_attribute(word: &str) -> bool {
+    ["value", "val", "content", "data", "default"].contains(&word)
+}
+
+/// Tells whether a value is itself a name with a value: `user=hana`.
+fn is_pair(value: &str) -> bool {
+    value.split_once('=').is_some_and(|(name, value)| {
+        !value.is_empty() && !name.is_empty() && name.chars().all(|c| c.is_alphabetic() || c == '_')
+    })
+}
+
+fn is_pin(value: &str) -> bool {
+    (4..=8).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Tells whether a value is a code of at least six digits, and no date.
+fn is_code(value: &str) -> bool {
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let parts: Vec<usize> = value.split('-').map(str::len).collect();
+    let is_plain = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    (is_plain && (6..=12).contains(&digits) && parts != [4, 2, 2])
+        || (is_strong(value, false, false) && value.len() >= 6)
 }
 
 /// Tells whether a value names a field or file: words joined by dots or slashes.
@@ -326,14 +629,19 @@ fn is_strong(value: &str, quoted: bool, is_password: bool) -> bool {
     }
     let mixed = digits > 0 && letters > 0 && long >= 6 && !is_version(value);
     let signed = signs > 0 && letters + digits >= 4 && long >= 6;
-    let number = is_password && digits == long && long >= 6;
+    let number = (is_password && digits == long && long >= 6) || (digits >= 20 && letters + signs == 0);
     let cased = quoted && long >= 8 && is_random(value.as_bytes());
     // No name begins like this.
     let odd = is_password && long >= 8 && {
         let mut letters = value.chars();
         letters.next().is_some_and(char::is_lowercase) && letters.next().is_some_and(char::is_uppercase)
     };
-    mixed || signed || number || cased || odd
+    // `marmot-in-the-snow`
+    let parts = || value.split('-');
+    let phrase = is_password
+        && parts().count() >= 4
+        && parts().all(|part| part.len() >= 2 && part.chars().all(char::is_alphabetic));
+    mixed || signed || number || cased || odd || phrase
 }
 
 /// Tells whether a value is the name of a thing with a number: `v1.2.3`, `sha256`, `utf8`, `Token2`.
@@ -389,8 +697,33 @@ mod tests {
             "пароль: Zima2024",
             "\"client_secret\": \"a1b2c3d4e5f6\"",
             "private_key_id: 0123456789abcdef0123456789abcdef01234567",
+            "无线网络的密码是Hongcha_2023x，请不要告诉别人",
+            "Wi-FiのパスワードはSakura!0412xです。",
+            "Passordet til gjestenettet er Fjord+Laks12",
+            "Yönetici parolası kestane!Kebap7 olarak değiştirildi.",
+            "كلمة المرور هي noor!Qamar31 للشبكة",
+            "Mật khẩu wifi là Hanoi_2024x",
+            "{\"login\": \"mira\", \"passwd\": \"r0se\\\"Bud9\"}",
+            "pass: 'it''s4Secret!'",
+            "var hmacKey, _ = hex.DecodeString(\"4137b38798c4693194d2382b4fb4bc44f6f3e807c715e66e1dc95ce0dc95e973\")",
+            "<property name=\"hibernate.connection.password\" value=\"yArn.Ball_6\"/>",
+            "ALGOLIA_ADMIN_KEY=5613fce89554df54ec1fe5f791822816",
+            "Password:\n\n    Pf4!garden\n\nRegards, IT",
+            "whats the pw again?\nwIllow$2x",
+            "told Priya the VPN secret (jUm8oJet!) over the phone",
+            "use Kestrel!99x as the password",
+            "authtoken: 2aBcDeFgHiJkLmNoPq9",
+            "Datenbankpasswort: Winter24!",
+            "Ihr Anmeldecode lautet 618087",
         ] {
             assert!(text(secret).contains(MASK), "{secret}");
+        }
+    }
+
+    #[test]
+    fn every_name_contains_a_stem() {
+        for name in all_names().filter(|name| name.is_ascii()) {
+            assert!(STEMS.iter().any(|stem| name.contains(stem)), "{name}");
         }
     }
 
@@ -421,6 +754,13 @@ mod tests {
             "password: ********",
             "token: Token2",
             "Ask for the api key: it is with Ada",
+            "Wachtwoord vergeten?",
+            "login failed: bad password user=hana",
+            "https://gateway.example.net:8564/v2/tokens?page=17&limit=25",
+            "cache_key = \"user-42-profile-1234567\"",
+            "public key: AAAAB3NzaC1yc2EAAAADAQ",
+            "The security code was changed on 2026-11-16",
+            "the door code is 4711",
         ] {
             assert_eq!(text(plain), plain);
         }

@@ -1,6 +1,9 @@
 //! Credentials that begin with a known prefix. One table; a credential is a prefix and enough characters that look random.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::trigger::Present;
 
 /// The characters of a credential after its prefix.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -15,9 +18,13 @@ enum Chars {
     Base64,
     /// As `Word`, in parts that dots separate.
     Dotted,
+    /// As `Word`, in parts that `$` separates.
+    Dollar,
+    /// Capitals and digits.
+    Upper,
 }
 
-use Chars::{Alnum, Base64, Dotted, Hex, Word};
+use Chars::{Alnum, Base64, Dollar, Dotted, Hex, Upper, Word};
 
 impl Chars {
     fn contain(self, byte: u8) -> bool {
@@ -27,6 +34,8 @@ impl Chars {
             Word => byte.is_ascii_alphanumeric() || b"-_".contains(&byte),
             Base64 => byte.is_ascii_alphanumeric() || b"-_+/=".contains(&byte),
             Dotted => byte.is_ascii_alphanumeric() || b"-_.".contains(&byte),
+            Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+            Dollar => byte.is_ascii_alphanumeric() || b"-_$".contains(&byte),
         }
     }
 }
@@ -73,6 +82,17 @@ pub static TOKENS: &[Token] = &[
     token("mem0", &["m0-"], Alnum, 24),
     token("modal", &["ak-", "as-"], Alnum, 22),
     token("wandb", &["wandb_v1_"], Word, 20),
+    token("helicone", &["sk-helicone-"], Word, 20),
+    token("anyscale", &["esecret_"], Alnum, 20),
+    token("cartesia", &["sk_car_"], Alnum, 16),
+    token("brave", &["BSA"], Word, 24),
+    token("browserbase", &["bb_live_", "bb_test_"], Word, 20),
+    token("llama_cloud", &["llx-"], Alnum, 30),
+    token("nomic", &["nk-"], Word, 36),
+    token("chroma", &["ck-"], Alnum, 36),
+    token("cursor", &["crsr_"], Hex, 40),
+    token("bedrock_short", &["bedrock-api-key-"], Base64, 20),
+    token("gemini", &["AQ.A"], Word, 30),
     // Code, packages and builds.
     token("github", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"], Word, 16),
     token(
@@ -103,6 +123,21 @@ pub static TOKENS: &[Token] = &[
     token("nuget", &["oy2"], Alnum, 40),
     token("crates", &["cio"], Alnum, 32),
     token("clojars", &["CLOJARS_"], Hex, 40),
+    token("packagist", &["packagist_ort_", "packagist_uut_", "packagist_out_"], Hex, 30),
+    token("val_town", &["vtwn_"], Alnum, 20),
+    token("sourcegraph", &["sgp_", "slk_", "sgd_"], Word, 32),
+    token("infracost", &["ico-"], Alnum, 28),
+    token("octopus", &["API-"], Alnum, 25),
+    token("openshift", &["sha256~"], Word, 36),
+    token("harness", &["pat.", "sat."], Dotted, 50),
+    token("checkly", &["cu_"], Hex, 30),
+    token("trello", &["ATTA"], Alnum, 50),
+    token("retool", &["retool_"], Alnum, 20),
+    token("settlemint", &["sm_aat_", "sm_pat_", "sm_sat_"], Alnum, 14),
+    token("intra42", &["s-s4t2ud-", "s-s4t2af-"], Hex, 40),
+    token("polar", &["polar_oat_", "polar_pat_", "polar_whs_"], Alnum, 24),
+    token("matrix", &["syt_", "mct_"], Word, 30),
+    token("pat", &["pat_"], Alnum, 30),
     token("docker", &["dckr_pat_", "dckr_oat_"], Word, 20),
     token("docker_swarm", &["SWMTKN-1-"], Word, 40),
     token("circleci", &["CCIPAT_", "CCIPRJ_"], Word, 20),
@@ -126,11 +161,40 @@ pub static TOKENS: &[Token] = &[
     token("cal", &["cal_live_"], Alnum, 20),
     token("frameio", &["fio-u-"], Word, 40),
     // Clouds and servers.
+    token("aws", &["AKIA", "ASIA", "ABIA", "ACCA", "AROA", "AIDA"], Upper, 16),
     token("google", &["ya29."], Dotted, 16),
     token("google_key", &["AIza"], Word, 30),
     token("google_client", &["GOCSPX-", "1//0"], Word, 20),
     token("alibaba", &["LTAI"], Alnum, 12),
     token("tencent", &["AKID"], Alnum, 28),
+    token("volcengine", &["AKLT"], Alnum, 36),
+    token("yandex", &["AQVN", "y0_", "y1_", "y2_", "y3_"], Word, 30),
+    token("yandex_iam", &["t1."], Dotted, 60),
+    token("vk", &["vk1.a."], Word, 60),
+    token("dingtalk", &["SEC"], Hex, 60),
+    token("scaleway", &["SCW"], Alnum, 17),
+    token("exoscale", &["EXO"], Hex, 22),
+    token("upcloud", &["ucat_"], Alnum, 24),
+    token("akamai", &["akab-"], Word, 30),
+    token("backblaze", &["K00"], Base64, 28),
+    token("google_hmac", &["GOOG1E"], Alnum, 40),
+    token("microsoft", &["M.R3_BAY.", "M.C5"], Word, 60),
+    token("microsoft_refresh", &["0.A", "1.A"], Dotted, 80),
+    token("clickhouse", &["4b1d"], Alnum, 36),
+    token("cockroach", &["CCDB1_"], Word, 40),
+    token("mongodb_atlas", &["mdb_sa_sk_"], Word, 24),
+    token("dbt", &["dbtc_", "dbtu_", "dbts_"], Word, 30),
+    token("deno", &["ddp_", "ddo_", "ddw_"], Alnum, 30),
+    token("vercel_blob", &["vercel_blob_rw_"], Word, 24),
+    token("netbird", &["nbp_"], Alnum, 30),
+    token("defined", &["dnkey-"], Word, 40),
+    token("cloudflare_tunnel", &["eyJhIjoi"], Base64, 60),
+    token("vault_legacy", &["s.", "b."], Alnum, 24),
+    token("ory", &["ory_pat_", "ory_at_", "ory_rt_", "ory_st_"], Word, 24),
+    token("permit", &["permit_key_"], Alnum, 40),
+    token("statsig", &["secret-"], Alnum, 30),
+    token("flagsmith", &["ser."], Alnum, 20),
+    token("grafana_legacy", &["eyJrIjoi"], Base64, 50),
     token("digitalocean", &["dop_v1_", "doo_v1_", "dor_v1_"], Hex, 24),
     token("heroku", &["HRKU-"], Word, 30),
     token("netlify", &["nfp_", "nfc_", "nfo_"], Alnum, 30),
@@ -187,6 +251,19 @@ pub static TOKENS: &[Token] = &[
     token("mailersend", &["mlsn."], Alnum, 40),
     token("resend", &["re_"], Word, 30),
     token("intercom", &["dG9rOg"], Base64, 24),
+    token("mandrill", &["md-"], Word, 22),
+    token("onesignal", &["os_v2_app_", "os_v2_org_"], Alnum, 40),
+    token("pubnub", &["sec-c-", "sub-c-", "pub-c-"], Word, 30),
+    token("telnyx", &["KEY01"], Word, 36),
+    token("twitch", &["oauth:"], Alnum, 28),
+    token("mapbox", &["sk.eyJ", "pk.eyJ", "tk.eyJ"], Dotted, 40),
+    token("esri", &["AAPK", "AAPT"], Dotted, 50),
+    token("riot", &["RGAPI-"], Hex, 30),
+    token("ubidots", &["BBFF-", "BBUS-", "BBAU-"], Alnum, 26),
+    token("hubspot", &["pat-na1-", "pat-na2-", "pat-eu1-", "pat-ap1-"], Hex, 28),
+    token("salesforce", &["3MVG9", "5Aep861"], Dotted, 40),
+    token("adobe", &["p8e-"], Alnum, 28),
+    token("authress", &["authress_", "scauth_"], Dotted, 40),
     // Money and shops.
     token(
         "stripe",
@@ -200,6 +277,17 @@ pub static TOKENS: &[Token] = &[
     token("facebook", &["EAA", "IGQV"], Word, 70),
     token("firebase", &["APA91b"], Word, 60),
     token("razorpay", &["rzp_live_", "rzp_test_"], Alnum, 14),
+    token("paypal", &["access_token$production$", "access_token$sandbox$", "A21AA"], Dollar, 40),
+    token("stripe_ephemeral", &["ek_live_", "ek_test_"], Alnum, 16),
+    token("adyen", &["AQE"], Base64, 60),
+    token("gocardless", &["sandbox_"], Word, 30),
+    token("revolut", &["oa_prod_", "oa_sand_"], Word, 30),
+    token("xendit", &["xnd_production_", "xnd_development_"], Alnum, 36),
+    token("midtrans", &["Mid-server-", "SB-Mid-server-"], Word, 18),
+    token("omise", &["skey_", "skey_test_"], Alnum, 16),
+    token("mercado_pago", &["APP_USR-", "TEST-"], Word, 50),
+    token("key", &["key_"], Alnum, 20),
+    token("woocommerce", &["ck_", "cs_"], Hex, 36),
     token("flutterwave", &["FLWSECK-", "FLWSECK_TEST-", "FLWPUBK-"], Word, 20),
     token("plaid", &["access-sandbox-", "access-production-", "access-development-"], Hex, 28),
     token("easypost", &["EZAK", "EZTK"], Alnum, 40),
@@ -214,15 +302,25 @@ pub static TOKENS: &[Token] = &[
     token("stytch", &["secret-live-", "secret-test-"], Word, 24),
     token("clerk", &["ak_live_", "ak_test_"], Word, 20),
     token("launchdarkly", &["sdk-", "mob-"], Hex, 36),
+    token("launchdarkly_api", &["api-"], Hex, 34),
+    // Wallets.
+    token("nostr", &["nsec1"], Alnum, 50),
+    token("tezos", &["edsk"], Alnum, 48),
+    token("near", &["ed25519:"], Alnum, 80),
+    token("cardano", &["ed25519e_sk1", "addr_xsk1", "root_xsk1"], Alnum, 50),
+    token("aleo", &["APrivateKey1"], Alnum, 40),
 ];
 
-/// Adds the ranges of the prefixed credentials in a text. `may_hold` tells whether a text may contain a string.
-pub(super) fn find(text: &str, may_hold: impl Fn(&str) -> bool, found: &mut Vec<Range<usize>>) {
-    for token in TOKENS {
-        for prefix in token.prefixes.iter().filter(|prefix| may_hold(prefix)) {
-            for (start, _) in text.match_indices(prefix) {
-                found.extend(token.end(text, start, prefix.len()).map(|end| start..end));
-            }
+/// Every prefix with its row.
+pub(super) static PREFIXES: LazyLock<Vec<(&Token, &str)>> = LazyLock::new(|| {
+    TOKENS.iter().flat_map(|token| token.prefixes.iter().map(move |prefix| (token, *prefix))).collect()
+});
+
+/// Adds the ranges of the prefixed credentials in a text.
+pub(super) fn find(text: &str, present: &Present, found: &mut Vec<Range<usize>>) {
+    for (token, prefix) in present.tokens().map(|number| PREFIXES[number]) {
+        for (start, _) in text.match_indices(prefix) {
+            found.extend(token.end(text, start, prefix.len()).map(|end| start..end));
         }
     }
 }
@@ -236,20 +334,24 @@ impl Token {
         }
         let body = start + prefix;
         let mut end = body + self.run(&bytes[body..]);
-        // A copy from a narrow window goes on in the next line, which holds nothing else.
-        let next = wrapped(bytes, end);
-        if let Some(line) = next {
+        // A copy from a narrow window goes on in the next lines, which hold nothing else. Code joins its parts with `+`.
+        while let Some(line) = wrapped(bytes, end) {
             let rest = line + self.run(&bytes[line..]);
-            let alone = matches!(bytes.get(rest), None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'=' | b'\\'));
-            if rest >= line + 6 && alone && is_random(&bytes[line..rest]) {
-                end = rest;
+            let alone = matches!(
+                bytes.get(rest),
+                None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'=' | b'\\' | b';' | b')')
+            );
+            if rest < line + 6 || !alone || !(self.chars == Upper || is_random(&bytes[line..rest])) {
+                break;
             }
+            end = rest;
         }
         while end > body && b".-_".contains(&bytes[end - 1]) && self.chars == Dotted {
             end -= 1;
         }
         let secret = bytes[body..end].iter().filter(|byte| !byte.is_ascii_whitespace()).count();
-        (secret >= self.least && is_random(&bytes[body..end])).then_some(end)
+        let is_secret = secret >= self.least && is_random(&bytes[body..end]) && !is_filler(&bytes[body..end]);
+        is_secret.then_some(end)
     }
 
     fn run(&self, bytes: &[u8]) -> usize {
@@ -257,16 +359,29 @@ impl Token {
     }
 }
 
-/// Returns the start of the next line without its indentation, if this one ends here.
+/// Returns the start of the next part of a text that was split here: over lines, or as strings that code joins.
 fn wrapped(bytes: &[u8], end: usize) -> Option<usize> {
     // The end of a line of code, of a shell command or of an encoded mail.
-    let marks = bytes[end..].iter().take_while(|byte| b"\"'\\=+ \r".contains(byte)).count();
-    if bytes.get(end + marks) != Some(&b'\n') {
-        return None;
+    let is_mark = |byte: &&u8| b"\"'\\=+ \r.&".contains(byte);
+    let marks = bytes[end..].iter().take_while(is_mark).count();
+    if bytes.get(end + marks) == Some(&b'\n') {
+        let next = end + marks + 1;
+        let indent = bytes[next..].iter().take_while(|byte| b" \t\"'>+.&".contains(byte)).count();
+        return Some(next + indent);
     }
-    let next = end + marks + 1;
-    let indent = bytes[next..].iter().take_while(|byte| b" \t\"'>".contains(byte)).count();
-    Some(next + indent)
+    // `"one" + "two"`
+    let between = &bytes[end..end + marks];
+    let quotes = between.iter().filter(|byte| b"\"'".contains(byte)).count();
+    let is_joined = quotes == 2
+        && between.first().is_some_and(|byte| b"\"'".contains(byte))
+        && between.last().is_some_and(|byte| b"\"'".contains(byte));
+    is_joined.then_some(end + marks)
+}
+
+/// Tells whether characters are a placeholder: `XXXXXXXX`, `00000000`.
+pub(super) fn is_filler(bytes: &[u8]) -> bool {
+    let repeats = bytes.chunk_by(u8::eq_ignore_ascii_case).map(<[u8]>::len).max();
+    repeats.is_some_and(|longest| longest >= 8 && longest * 2 >= bytes.len())
 }
 
 /// Tells whether characters look random rather than like words: they contain digits, or upper and lower case alternate.
@@ -296,12 +411,14 @@ pub(super) fn is_dense(bytes: &[u8], least: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{MIN_TOKEN_LEN, longest_run};
     use super::*;
 
     /// Returns characters that look random, the same each time.
     fn body(chars: Chars, count: usize) -> String {
         let pool: &[u8] = match chars {
             Hex => b"3f9a07c2e8b41d56",
+            Upper => b"AB3DE7FGH2JKLM7NPQ4RSTU6VWXYZ",
             _ => b"aB3dE9fGh2JkLm7NpQ4rStU8vWxYz",
         };
         (0..count).map(|place| char::from(pool[place * 7 % pool.len()])).collect()
@@ -309,7 +426,7 @@ mod tests {
 
     fn ranges(text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
-        find(text, |prefix| text.contains(prefix), &mut found);
+        find(text, &Present::of(&text.to_ascii_lowercase()), &mut found);
         found
     }
 
@@ -319,6 +436,7 @@ mod tests {
         for token in TOKENS {
             for prefix in token.prefixes {
                 let secret = format!("{prefix}{}", body(token.chars, token.least + 2));
+                assert!(longest_run(&secret) >= MIN_TOKEN_LEN + 2, "{prefix} is looked for in every text");
                 for (before, after) in [("", ""), ("key ", "."), ("\"", "\""), ("密钥", "。"), ("X=", "\n")]
                 {
                     let text = format!("{before}{secret}{after}");
@@ -339,7 +457,8 @@ mod tests {
                 count += 1;
             }
         }
-        assert!(count >= 170, "{count} prefixes");
+        assert!(count >= 250, "{count} prefixes");
+        assert!(TOKENS.len() >= 150, "{} issuers", TOKENS.len());
     }
 
     #[test]

@@ -4,14 +4,17 @@ use serde::Serialize;
 
 use super::{lesson, stability, state, topic};
 use crate::base::Result;
+use crate::base::origin::RecordOrigin;
 use crate::group::View;
+use crate::records::lesson::LessonState;
 use crate::records::project;
 use crate::records::session::exchange::{self, Exchange, Row};
+use crate::records::tombstone::Tombstones;
 use crate::store::audit;
 
 /// How an exchange was archived.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Archived {
+pub struct ArchiveReport {
     /// Its id; empty if there was nothing to archive.
     pub id: String,
     /// Whether it is new.
@@ -21,17 +24,19 @@ pub struct Archived {
 }
 
 /// Archives an exchange: its row and passage, its lessons, and the state of the conversation after it.
-pub(super) fn archive(view: &mut View<'_>, said: &Exchange) -> Result<Archived> {
+pub(super) fn archive(view: &mut View<'_>, said: &Exchange) -> Result<ArchiveReport> {
     let caller = view.caller();
     let settings = view.settings().turn.clone();
-    let (user, agent) = (exchange::stored_text(&said.user), exchange::stored_text(&said.agent));
+    let deleted = view.read_all(Tombstones::load)?;
+    let [user, agent] =
+        [&said.user, &said.agent].map(|text| deleted.mask(&exchange::stored_text(text)).into_owned());
     if !settings.archive || (user.is_empty() && agent.is_empty()) {
-        return Ok(Archived::default());
+        return Ok(ArchiveReport::default());
     }
     let session = caller.session.as_str();
     let id = exchange::hash(&[session, &user, &agent]);
     if view.read_all(|db| exchange::is_present(db, &id))? {
-        return Ok(Archived { id, ..Archived::default() });
+        return Ok(ArchiveReport { id, ..ArchiveReport::default() });
     }
     let searchable = !exchange::is_noise(&user, &agent);
     let (session_id, private) = (session.to_owned(), caller.visibility.is_private());
@@ -44,6 +49,7 @@ pub(super) fn archive(view: &mut View<'_>, said: &Exchange) -> Result<Archived> 
         searchable,
         private,
         project: None,
+        origin: RecordOrigin::of(caller),
     };
     // Looked up before the write, so that other writers do not wait for it.
     let principles = stability::principles(view, caller.visibility);
@@ -63,7 +69,7 @@ pub(super) fn archive(view: &mut View<'_>, said: &Exchange) -> Result<Archived> 
         exchange::insert(tx, &row)?;
         state.turn += 1;
         let asked = before.as_ref().map_or("", |before| before.user.as_str());
-        let learned = lesson::learn(tx, &drafts, asked, caller, said.at)?;
+        let learned = lesson::learn(tx, &drafts, asked, caller, said.at, LessonState::Waiting)?;
         lesson::judge(tx, &mut state, &row.user, &drafts)?;
         topic::follow(&mut state, &row, language);
         stability::follow(&mut state, &row, &principles, doubts, language);
@@ -81,5 +87,5 @@ pub(super) fn archive(view: &mut View<'_>, said: &Exchange) -> Result<Archived> 
         let delta = row.user.chars().count() + row.agent.chars().count();
         view.tell_write(exchange::KIND, id.as_str(), delta);
     }
-    Ok(Archived { id, added, lessons })
+    Ok(ArchiveReport { id, added, lessons })
 }

@@ -3,8 +3,8 @@
 //! It contributes only if an entity matched; results of full text alone are left to search. The last few questions are
 //! cached for a minute, so that a host that asks twice neither pays nor strengthens links twice.
 
-use super::relevance::About;
-use super::{Offer, Turning};
+use super::relevance::MemoryTraits;
+use super::{Offer, TurnBuilder};
 use crate::base::caller::Visibility;
 use crate::base::frame::{self, one_line};
 use crate::base::{Result, Time};
@@ -55,6 +55,7 @@ fn block(view: &mut View<'_>, message: &str, now: Time) -> Result<Vec<GraphMatch
     let request = recall::Request { query: message, speaker, limit, as_of: None, by_words: false };
     let mut known = view.read(|db| recall::recall(db, &request, language))?.known;
     known.retain(|one| one.linked || one.score >= MIN_ENTITY_SCORE);
+    known.retain(|one| one.origin.is_injectable());
     // Linked facts are shown only together with facts that matched.
     if known.iter().all(|one| one.linked) {
         known.clear();
@@ -64,34 +65,34 @@ fn block(view: &mut View<'_>, message: &str, now: Time) -> Result<Vec<GraphMatch
     Ok(known)
 }
 
-pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
-    if !turning.message.says_something() {
+pub(super) fn offer(builder: &mut TurnBuilder<'_>) -> Result<Vec<Offer>> {
+    if !builder.message.says_something() {
         return Ok(Vec::new());
     }
-    let now = turning.caller.now;
-    let question: String = turning.message.prose.to_lowercase().chars().take(KEY_CHARS).collect();
-    let key = (question, turning.caller.visibility);
-    let known = match turning.view.state::<Cache>().get(&key, now) {
+    let now = builder.caller.now;
+    let question: String = builder.message.prose.to_lowercase().chars().take(KEY_CHARS).collect();
+    let key = (question, builder.caller.visibility);
+    let known = match builder.view.state::<Cache>().get(&key, now) {
         Some(known) => known,
         None => {
-            let message = turning.message.prose.clone();
-            let found = block(&mut turning.view, &message, now)?;
-            turning.view.state::<Cache>().put(key, now, found.clone());
+            let message = builder.message.prose.clone();
+            let found = block(&mut builder.view, &message, now)?;
+            builder.view.state::<Cache>().put(key, now, found.clone());
             found
         }
     };
-    let calendar = turning.caller.calendar();
+    let calendar = builder.caller.calendar();
     let mut offers: Vec<(bool, Offer)> = Vec::new();
     for one in known {
-        let weighed = turning.message.weigh(&one.text, About::default(), &mut turning.known);
-        turning.consider("graph", &one.id, &one.text, &weighed);
+        let weighed = builder.message.weigh(&one.text, MemoryTraits::default(), &mut builder.known);
+        builder.consider("graph", &one.id, &one.text, &weighed);
         // A bare name may be a coincidence, so its facts must clear the same relevance bar as everything else.
-        let helps = one.linked || one.score >= MIN_ANSWER_SCORE || weighed.score >= turning.least;
+        let helps = one.linked || one.score >= MIN_ANSWER_SCORE || weighed.score >= builder.least;
         if helps {
             let cited = one.cites.first().map(|cite| format!("; {}:{}", one_line(&cite.path), cite.line));
             let reason = format!("{}{}", one_line(&one.why), cited.unwrap_or_default());
             let text = frame::line(&one.text, one.kind, &calendar.date(one.since), None);
-            let newer = turning.newer_line(&one.text, one.since, true)?;
+            let newer = builder.newer_line(&one.text, one.since, true)?;
             let source = newer.as_ref().map(|newer| newer.source.clone());
             offers.extend(newer.map(|newer| (one.linked, newer)));
             offers.push((one.linked, Offer { newer: source, ..Offer::new(text, reason, one.id) }));

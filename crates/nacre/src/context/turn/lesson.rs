@@ -9,19 +9,22 @@ use crate::base::text::cut;
 use crate::store::Connection;
 use serde::Serialize;
 
-use super::relevance::{About, is_request};
+use super::relevance::{MemoryTraits, is_request};
 use super::state::State;
-use super::{Offer, Turning, said, speech};
+use super::{Offer, TurnBuilder, said, speech};
 use crate::base::caller::Caller;
 use crate::base::frame::{self, is_injected, one_line};
-use crate::base::words::{self, List};
+use crate::base::origin::RecordOrigin;
+use crate::base::words::{self, List, begins};
 use crate::base::{Calendar, Error, Result, Time};
 use crate::group::View;
+use crate::index::embed::foreign;
 use crate::index::{self, analyse};
 use crate::records::lesson::{
-    self as rows, Lesson, MAX_LESSON_CHARS, MIN_SAME_LIKENESS, alike, get, is_known, source,
+    self as rows, Lesson, LessonState, MAX_LESSON_CHARS, MIN_SAME_LIKENESS, alike, get, is_known, source,
 };
 use crate::records::session::exchange;
+use crate::records::tombstone::{self, Tombstones};
 use crate::store::audit;
 
 /// How many lessons are stored.
@@ -79,8 +82,10 @@ impl Lesson {
 
     pub(super) fn proposal(&self, now: Time) -> Option<Proposal> {
         let days = now.whole_days_since(self.learned_at);
-        let ripe =
-            days >= RIPE_DAYS && self.injected >= RIPE_INJECTED && self.effectiveness() > RIPE_EFFECTIVENESS;
+        let ripe = self.state == LessonState::Confirmed
+            && days >= RIPE_DAYS
+            && self.injected >= RIPE_INJECTED
+            && self.effectiveness() > RIPE_EFFECTIVENESS;
         ripe.then(|| Proposal {
             lesson: self.number,
             path: "SOUL.md",
@@ -93,27 +98,30 @@ impl Lesson {
     }
 }
 
-pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
-    if !turning.message.says_something() {
+pub(super) fn offer(builder: &mut TurnBuilder<'_>) -> Result<Vec<Offer>> {
+    if !builder.message.says_something() {
         return Ok(Vec::new());
     }
-    let lessons = turning.view.read(rows::all)?;
-    let calendar = turning.caller.calendar();
-    let about = About { behavioral: true, ..About::default() };
+    let lessons = builder.view.read(rows::all)?;
+    let calendar = builder.caller.calendar();
+    let about = MemoryTraits { behavioral: true, ..MemoryTraits::default() };
     let mut offers = Vec::new();
     // Lessons of shared sessions stay with shared sessions, because anybody may have taught them.
-    let here = turning.caller.visibility.is_private();
-    for lesson in lessons.into_iter().filter(|lesson| lesson.private == here && !lesson.is_spent()) {
+    let here = builder.caller.visibility.is_private();
+    let counts = |lesson: &Lesson| {
+        lesson.private == here && lesson.state == LessonState::Confirmed && !lesson.is_spent()
+    };
+    for lesson in lessons.into_iter().filter(counts) {
         // A lesson applies if the request is the same as then, or if the lesson itself names it.
         let texts = [lesson.text.clone(), format!("{} {}", lesson.asked, lesson.text)];
-        let weighed = texts.map(|text| turning.message.weigh(&text, about, &mut turning.known));
+        let weighed = texts.map(|text| builder.message.weigh(&text, about, &mut builder.known));
         let best = weighed.into_iter().max_by(|a, b| a.score.total_cmp(&b.score)).expect("two texts");
         let source = source(lesson.number);
-        turning.consider("lessons", &source, &lesson.text, &best);
+        builder.consider("lessons", &source, &lesson.text, &best);
         let score = best.score * lesson.counts();
         // One common word is too little: `summarise this` is not `summarise the incident`.
         let applies = best.shared.len() > 1 || best.covered >= MIN_COVERED;
-        if applies && best.score >= turning.least && score >= turning.least * MIN_EFFECTIVENESS {
+        if applies && best.score >= builder.least && score >= builder.least * MIN_EFFECTIVENESS {
             let text = lesson.line(&calendar);
             let reason = match lesson.recurred {
                 0 => format!("the user said so about a similar request; {:.2}", best.score),
@@ -136,11 +144,13 @@ pub(crate) struct Draft {
 /// Finds the lessons of a message. Only a correction that the person typed teaches; see `speech`.
 pub(super) fn taught(user: &str) -> Vec<Draft> {
     let mut wrong = false;
+    let is_foreign = foreign::is_foreign(user);
     let opening = speech::opening(user, |sentence| {
         let words = said::words(sentence);
-        let reacts = |word: &String| LEADING.has(word) || REACTIONS.has(word);
+        let reacts = |word: &String| LEADING.has(word) || REACTIONS.has(word) || OTHER_LEADING.has(word);
         wrong |= is_correction(&words);
-        let corrects = is_correction(&words) || is_too(&words) || directive(&words, wrong).is_some();
+        let directive = if is_foreign { foreign_directive(&words) } else { directive(&words, wrong) };
+        let corrects = is_correction(&words) || is_too(&words) || directive.is_some();
         !sentence.ends_with('?') && (corrects || words.iter().all(reacts))
     });
     detect(&opening.join("\n"))
@@ -151,13 +161,14 @@ pub(crate) fn detect(user: &str) -> Vec<Draft> {
     let prose = said::prose(user);
     let sentences: Vec<&str> = said::sentences(&prose);
     let corrects = corrections(&prose) > 0;
+    let is_foreign = foreign::is_foreign(&prose);
     let mut drafts: Vec<Draft> = Vec::new();
     let mut reaction = None;
     for sentence in sentences.iter().filter(|sentence| !sentence.ends_with('?')) {
         let words = said::words(sentence);
-        let directive = directive(&words, corrects);
+        let directive = if is_foreign { foreign_directive(&words) } else { directive(&words, corrects) };
         if let Some(weight) = directive {
-            drafts.push(Draft { text: cut(&tidy(sentence), MAX_LESSON_CHARS), weight });
+            drafts.push(Draft { text: cut(&tidy(sentence, is_foreign), MAX_LESSON_CHARS), weight });
         } else if is_too(&words) {
             reaction = reaction.or(Some(sentence));
         }
@@ -166,7 +177,7 @@ pub(crate) fn detect(user: &str) -> Vec<Draft> {
     if drafts.is_empty()
         && let Some(sentence) = reaction
     {
-        drafts.push(Draft { text: cut(&tidy(sentence), MAX_LESSON_CHARS), weight: 0.6 });
+        drafts.push(Draft { text: cut(&tidy(sentence, is_foreign), MAX_LESSON_CHARS), weight: 0.6 });
     }
     drafts.truncate(3);
     drafts
@@ -184,6 +195,10 @@ static ORDINARY_ALWAYS: List = words::LESSONS.list("after always");
 static ORDINARY_SHOULD: List = words::LESSONS.list("after should");
 static ABOUT_ANSWERS: List = words::LESSONS.list("about answers");
 static OTHERS: List = words::LESSONS.list("others");
+static MANNER: List = words::LESSONS.list("manner");
+static SPECIFIC: List = words::LESSONS.list("specific");
+static MORE_OR_LESS: List = words::LESSONS.list("more or less");
+static ANSWERS: List = words::LESSONS.list("form of answers");
 
 /// Returns how clearly a sentence tells the agent how to behave; `None`: it does not.
 fn directive(words: &[String], corrects: bool) -> Option<f64> {
@@ -217,6 +232,24 @@ fn directive(words: &[String], corrects: bool) -> Option<f64> {
             return Some(0.8);
         }
     }
+    // "I told you not to push on Fridays."
+    let told = ["told you not to", "asked you not to", "told you never to"];
+    if let Some(place) = told.iter().find_map(|phrase| said::place(words, phrase))
+        && place <= 2
+        && matches!(first, "i" | "i've")
+        && !ORDINARY_DONT.has(at(place + 4))
+    {
+        return Some(1.0);
+    }
+    // "Use tabs, not spaces." What `the` and `this` name belongs to this request alone.
+    let instead = words.iter().skip(2).any(|word| word == "not") || said::says(words, "instead of");
+    if MANNER.has(first) && !SPECIFIC.has(second) && (instead || said::says(words, "rather than")) {
+        return Some(0.7);
+    }
+    // "Shorter answers please".
+    if MORE_OR_LESS.has(first) && ANSWERS.has(second) && words.len() <= 6 {
+        return Some(0.7);
+    }
     let you = words.iter().position(|word| word == "you");
     if let Some(you) = you.filter(|you| *you <= 1) {
         let (verb, mut next) = (at(you + 1), you + 2);
@@ -240,11 +273,47 @@ fn directive(words: &[String], corrects: bool) -> Option<f64> {
     None
 }
 
+static OTHER_LEADING: List = words::LESSONS_OTHER.list("leading");
+static OTHER_DIRECTIVES: List = words::LESSONS_OTHER.list("directives");
+static OTHER_IMPERATIVES: List = words::LESSONS_OTHER.list("imperatives");
+static OTHER_IMPERATIVE_WORDS: List = words::LESSONS_OTHER.list("imperative words");
+static OTHER_STANDING: List = words::LESSONS_OTHER.list("standing");
+static OTHER_ORDINARY: List = words::LESSONS_OTHER.list("ordinary");
+static OTHER_PREFERS: List = words::LESSONS_OTHER.list("prefers");
+static OTHER_ABOUT_ANSWERS: List = words::LESSONS_OTHER.list("about answers");
+
+/// Returns how clearly a sentence in German, Spanish or French tells the agent how to behave.
+fn foreign_directive(words: &[String]) -> Option<f64> {
+    let mut words = words;
+    while let Some(phrase) = OTHER_LEADING.iter().find(|phrase| begins(words, phrase)) {
+        words = &words[phrase.split(' ').count()..];
+    }
+    // "No, no uses emojis."
+    if begins(words, "no no") {
+        words = &words[1..];
+    }
+    let any = |phrases: &List| phrases.iter().any(|phrase| begins(words, phrase));
+    if words.len() < 3 || any(&OTHER_ORDINARY) {
+        return None;
+    }
+    let orders =
+        OTHER_IMPERATIVES.has(&words[0]) && words.iter().any(|word| OTHER_IMPERATIVE_WORDS.has(word));
+    let length = |phrase: &str| phrase.split(' ').count();
+    let stands = OTHER_STANDING.iter().any(|phrase| {
+        words.len() > length(phrase) + 1 && begins(&words[words.len() - length(phrase)..], phrase)
+    });
+    if any(&OTHER_DIRECTIVES) || orders || stands {
+        return Some(0.8);
+    }
+    (any(&OTHER_PREFERS) && words.iter().any(|word| OTHER_ABOUT_ANSWERS.has(word))).then_some(0.7)
+}
+
 pub(super) static WRONG: List = words::LESSONS.list("wrong");
+static OTHER_WRONG: List = words::LESSONS_OTHER.list("wrong");
 
 /// Tells whether a sentence says that something was wrong.
 pub(crate) fn is_correction(words: &[String]) -> bool {
-    WRONG.iter().any(|phrase| said::says(words, phrase))
+    WRONG.iter().chain(OTHER_WRONG.iter()).any(|phrase| said::says(words, phrase))
 }
 
 /// Returns how many sentences say that something was wrong.
@@ -255,42 +324,59 @@ pub(super) fn corrections(prose: &str) -> usize {
 fn is_too(words: &[String]) -> bool {
     static TOO: List = words::LESSONS.list("too");
     static OF: List = words::LESSONS.list("too what");
+    static OTHER_TOO: List = words::LESSONS_OTHER.list("too");
+    static OTHER_OF: List = words::LESSONS_OTHER.list("too what");
     let too = words.windows(2).any(|pair| pair[0] == "too" && TOO.has(&pair[1]));
-    too && words.len() <= 10 && words.iter().any(|word| OF.has(word))
+    let other_too = OTHER_TOO.iter().any(|phrase| said::says(words, phrase));
+    words.len() <= 10
+        && (too && words.iter().any(|word| OF.has(word))
+            || other_too && words.iter().any(|word| OTHER_OF.has(word)))
 }
 
 /// Returns the sentence without its introductory words.
-fn tidy(sentence: &str) -> String {
+fn tidy(sentence: &str, is_foreign: bool) -> String {
+    // "No" before a Spanish verb is no introduction.
+    let leading = if is_foreign { &OTHER_LEADING } else { &LEADING };
     let mut rest = sentence.trim();
     loop {
-        let word = rest.split(|c: char| !c.is_alphanumeric() && c != '\'').next().unwrap_or_default();
-        if word.is_empty() || !LEADING.has(&word.to_lowercase()) || word.len() == rest.len() {
+        let begins = |phrase: &&&str| {
+            let start = rest.get(..phrase.len()).is_some_and(|start| start.to_lowercase() == ***phrase);
+            start && !rest[phrase.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '\'')
+        };
+        let Some(phrase) = leading.iter().find(begins).filter(|phrase| phrase.len() < rest.len()) else {
             break;
-        }
-        rest = rest[word.len()..].trim_start_matches(|c: char| !c.is_alphanumeric());
+        };
+        rest = rest[phrase.len()..].trim_start_matches(|c: char| !c.is_alphanumeric());
     }
     let mut chars = rest.chars();
     chars.next().map(|first| first.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default()
 }
 
-/// Stores lessons; a known lesson is counted once more. Returns the texts that are new.
+/// Stores lessons; a known lesson is counted once more. One that was learned from a correction waits until it recurs in
+/// another session or a person confirms it. Returns the texts that are new.
 pub(super) fn learn(
     db: &Connection,
     drafts: &[Draft],
     asked: &str,
     caller: &Caller,
     at: Time,
+    state: LessonState,
 ) -> Result<Vec<String>> {
     let language = index::language(db)?;
+    let deleted = Tombstones::load(db)?;
     let mut learned = Vec::new();
-    for draft in drafts {
+    for draft in drafts.iter().filter(|draft| !deleted.cover(&draft.text)) {
         if let Some(same) = alike(db, &draft.text, MIN_SAME_LIKENESS, language)? {
-            db.run("UPDATE lessons SET recurred = recurred + 1 WHERE number = $1", [same])?;
+            let sql = "UPDATE lessons SET recurred = recurred + 1,
+                state = CASE WHEN state = 'waiting' AND (session <> $2 OR $3 = 'confirmed') THEN 'confirmed' ELSE state END
+                WHERE number = $1";
+            db.run(sql, (same, &caller.session, state.as_str()))?;
             continue;
         }
         let folded = exchange::hash(&[&analyse::fold(&draft.text)]);
-        let sql = "INSERT INTO lessons (text, folded, asked, weight, learned_at, session, private) VALUES ($1, $2, $3, $4, $5, $6, $7)
-            ON CONFLICT DO NOTHING";
+        let sql =
+            "INSERT INTO lessons (text, folded, asked, weight, learned_at, session, private, state, origin)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING";
         // A statement before the correction says nothing about when the lesson applies.
         let asked = said::prose(asked);
         let asked = if is_request(&asked) || asked.ends_with('?') {
@@ -299,12 +385,20 @@ pub(super) fn learn(
             String::new()
         };
         let (session, private) = (&caller.session, caller.visibility.is_private());
-        db.run(sql, (&draft.text, folded, asked, draft.weight, at, session, private))?;
+        // Whoever typed a correction is the person, also where their client's hook reports it.
+        let origin = match caller.untrusted {
+            true => RecordOrigin::Untrusted,
+            false => RecordOrigin::Person,
+        };
+        db.run(
+            sql,
+            (&draft.text, folded, asked, draft.weight, at, session, private, state.as_str(), origin),
+        )?;
         learned.push(draft.text.clone());
     }
     // The oldest lessons without any effect are dropped first.
     let sql = "DELETE FROM lessons WHERE number IN
-        (SELECT number FROM lessons ORDER BY recurred + kept DESC, number DESC LIMIT -1 OFFSET $1)";
+        (SELECT number FROM lessons ORDER BY recurred + kept DESC, number DESC LIMIT 9223372036854775807 OFFSET $1)";
     db.run(sql, [MAX_LESSONS])?;
     Ok(learned)
 }
@@ -319,7 +413,8 @@ pub(super) fn teach(db: &Connection, text: &str, caller: &Caller) -> Result<Opti
     if is_known(db, &text)? {
         return Ok(None);
     }
-    learn(db, &[Draft { text: text.clone(), weight: 1.0 }], "", caller, caller.now)?;
+    let state = if caller.untrusted { LessonState::Waiting } else { LessonState::Confirmed };
+    learn(db, &[Draft { text: text.clone(), weight: 1.0 }], "", caller, caller.now, state)?;
     Ok(Some(text))
 }
 
@@ -344,6 +439,19 @@ pub(super) fn judge(db: &Connection, state: &mut State, user: &str, drafts: &[Dr
     Ok(())
 }
 
+/// Confirms a lesson that waits. It is injected from now on.
+pub(super) fn confirm(view: &mut View<'_>, number: i64) -> Result<Lesson> {
+    let caller = view.caller();
+    view.read(|db| get(db, number))?.ok_or(Error::NoLesson { number })?;
+    let mut lesson = view.write(|tx| {
+        tx.run("UPDATE lessons SET state = 'confirmed' WHERE number = $1", [number])?;
+        audit::Row::new("lesson_confirm").id(&source(number)).append(tx, caller)?;
+        get(tx, number)?.ok_or(Error::NoLesson { number })
+    })?;
+    lesson.redact();
+    Ok(lesson)
+}
+
 pub(super) fn forget(view: &mut View<'_>, number: i64) -> Result<Lesson> {
     let caller = view.caller();
     // A lesson that the session may not see does not exist for it.
@@ -351,6 +459,7 @@ pub(super) fn forget(view: &mut View<'_>, number: i64) -> Result<Lesson> {
     let mut lesson = view.write(|tx| {
         let lesson = get(tx, number)?.ok_or(Error::NoLesson { number })?;
         tx.run("DELETE FROM lessons WHERE number = $1", [number])?;
+        tombstone::bury(tx, caller.now, &lesson.text)?;
         audit::Row::new("lesson_forget").id(&source(number)).append(tx, caller)?;
         Ok(lesson)
     })?;
@@ -386,12 +495,93 @@ mod tests {
             ("I prefer short answers.", "I prefer short answers."),
             ("Your answer is too long", "Your answer is too long"),
             ("Do not touch the lock file.", "Do not touch the lock file."),
+            ("Use tabs, not spaces.", "Use tabs, not spaces."),
+            ("Write dates as 2026-11-16 instead of 11/16.", "Write dates as 2026-11-16 instead of 11/16."),
+            ("Shorter answers please", "Shorter answers please"),
+            ("Fewer comments in the code, please.", "Fewer comments in the code, please."),
+            ("I told you not to push on Fridays.", "I told you not to push on Fridays."),
+            ("I already asked you not to reformat my files", "I already asked you not to reformat my files"),
         ] {
             assert_eq!(
                 detect(message).iter().map(|draft| draft.text.as_str()).collect::<Vec<_>>(),
                 [lesson],
                 "{message}"
             );
+        }
+    }
+
+    #[test]
+    fn corrections_in_german_spanish_and_french_teach() {
+        for (message, lesson) in [
+            (
+                "Nein, bitte verwende keine Emojis in den Antworten.",
+                "Verwende keine Emojis in den Antworten.",
+            ),
+            ("Antworte ab jetzt immer auf Deutsch, bitte.", "Antworte ab jetzt immer auf Deutsch, bitte."),
+            (
+                "Das ist falsch. In Zukunft zuerst den Kalender prüfen.",
+                "In Zukunft zuerst den Kalender prüfen.",
+            ),
+            ("Hör auf, die Formatierung zu kommentieren.", "Hör auf, die Formatierung zu kommentieren."),
+            (
+                "Ich bevorzuge kurze Antworten ohne Einleitung.",
+                "Ich bevorzuge kurze Antworten ohne Einleitung.",
+            ),
+            ("Die Antwort ist zu lang.", "Die Antwort ist zu lang."),
+            ("No, no uses emojis en las respuestas.", "No, no uses emojis en las respuestas."),
+            (
+                "Por favor, nunca borres los archivos sin preguntar.",
+                "Nunca borres los archivos sin preguntar.",
+            ),
+            (
+                "Eso está mal. La próxima vez revisa primero el calendario.",
+                "La próxima vez revisa primero el calendario.",
+            ),
+            (
+                "Prefiero respuestas cortas y sin introducción.",
+                "Prefiero respuestas cortas y sin introducción.",
+            ),
+            ("N'utilise pas d'emojis dans les réponses.", "N'utilise pas d'emojis dans les réponses."),
+            (
+                "Non, ne mets jamais de commentaires dans le code.",
+                "Ne mets jamais de commentaires dans le code.",
+            ),
+            (
+                "C'est faux. Désormais, vérifie d'abord le calendrier.",
+                "Désormais, vérifie d'abord le calendrier.",
+            ),
+            (
+                "Je préfère des réponses courtes, s'il te plaît.",
+                "Je préfère des réponses courtes, s'il te plaît.",
+            ),
+        ] {
+            let found: Vec<_> = detect(message).into_iter().map(|draft| draft.text).collect();
+            assert_eq!(found, [lesson], "{message}");
+        }
+    }
+
+    #[test]
+    fn ordinary_talk_in_german_spanish_and_french_teaches_nothing() {
+        for message in [
+            "Ich bin immer noch müde und gehe jetzt nach Hause.",
+            "Immer noch nicht fertig, leider.",
+            "In Zukunft will die Firma wachsen.",
+            "Das ist nie passiert, glaube mir.",
+            "Ich bevorzuge Tee am Morgen.",
+            "Der Film war viel zu lang für die Kinder.",
+            "Keine Ahnung, was das ist.",
+            "No sé qué hacer con el perro.",
+            "Nunca he estado en Madrid.",
+            "¿Por qué no usas el tren?",
+            "No te preocupes por la cena.",
+            "Prefiero el té por la mañana.",
+            "Je ne sais pas où est le chien.",
+            "Ne t'inquiète pas pour le dîner.",
+            "Toujours pas de nouvelles de la banque.",
+            "Je préfère le thé le matin.",
+            "N'est-ce pas une belle journée ?",
+        ] {
+            assert_eq!(detect(message), [], "{message}");
         }
     }
 
@@ -422,6 +612,13 @@ mod tests {
             "I never said that",
             "Thanks, that was not bad at all",
             "He told me to stop smoking.",
+            "I told you not to worry.",
+            "Use the new figures, not the old ones.",
+            "Put my name first, not hers.",
+            "No answers yet from the dentist.",
+            "Shorter days again.",
+            "More tests please",
+            "She asked you not to call her.",
         ] {
             assert_eq!(detect(message), [], "{message}");
         }
@@ -439,6 +636,8 @@ mod tests {
             broken,
             learned_at: Time::default(),
             session: "s".into(),
+            state: LessonState::Confirmed,
+            origin: RecordOrigin::Person,
             private: true,
         }
     }

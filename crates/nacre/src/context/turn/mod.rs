@@ -26,9 +26,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::base::caller::{Caller, Role};
+use crate::base::caller::{Actor, Caller, Role};
 use crate::base::frame::{self, CLOSE, OPEN, OPEN_GUIDANCE, one_line};
-use crate::base::ids::ProjectName;
+use crate::base::ids::{ProjectName, SessionId};
 use crate::base::redact;
 use crate::base::text::cut;
 use crate::base::{Error, Result, Time};
@@ -43,14 +43,14 @@ use crate::search::{self, NewerStatement};
 use crate::store::Connection;
 use crate::store::event::payload;
 
-use recall::Recalled;
+use recall::WeighedHit;
 use relevance::{Known, Message};
 
 pub use crate::base::text::tokens;
 pub use crate::group::{BriefPlugin, MakeBrief, PluginLine};
-pub use crate::records::lesson::Lesson;
+pub use crate::records::lesson::{Lesson, LessonState};
 pub use crate::records::session::exchange::Exchange;
-pub use archive::Archived;
+pub use archive::ArchiveReport;
 pub use lesson::Proposal;
 pub use plugin::{Plugin, harmless, heard};
 pub use policy::{Policies, Policy, Problem};
@@ -105,7 +105,7 @@ pub struct Turn {
     pub left_out: Vec<String>,
     /// The candidates, best first, if the request asked for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub considered: Vec<Considered>,
+    pub considered: Vec<Candidate>,
 }
 
 /// The lines of one contributor.
@@ -134,7 +134,7 @@ pub struct Line {
 /// A candidate: something remembered that was weighed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct Considered {
+pub struct Candidate {
     /// The contributor that weighed it.
     pub contributor: &'static str,
     /// Its id.
@@ -163,7 +163,7 @@ impl Offer {
 }
 
 /// A turn in progress: the state that contributors use.
-pub(crate) struct Turning<'a> {
+pub(crate) struct TurnBuilder<'a> {
     pub(crate) view: View<'a>,
     pub(crate) caller: &'a Caller,
     pub(crate) message: Message,
@@ -177,8 +177,8 @@ pub(crate) struct Turning<'a> {
     /// The sources of the lines that are chosen so far.
     chosen: Vec<String>,
     /// Search results, weighed. One search serves two contributors.
-    recalled: Option<Vec<Recalled>>,
-    considered: Vec<Considered>,
+    recalled: Option<Vec<WeighedHit>>,
+    considered: Vec<Candidate>,
 }
 
 /// One contributor.
@@ -190,7 +190,7 @@ struct Contributor {
     share: usize,
     /// The share that earlier contributors must leave for it, in percent.
     reserved: usize,
-    run: fn(&mut Turning<'_>) -> Result<Vec<Offer>>,
+    run: fn(&mut TurnBuilder<'_>) -> Result<Vec<Offer>>,
 }
 
 /// All contributors, by priority. Plugins come last.
@@ -232,7 +232,7 @@ pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
             return Ok(turn);
         }
     };
-    let mut turning = Turning {
+    let mut builder = TurnBuilder {
         view: view.lend(),
         caller,
         message,
@@ -255,7 +255,7 @@ pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
             turn.left_out.push(format!("{}: too late", contributor.name));
             continue;
         }
-        let offers = match (contributor.run)(&mut turning) {
+        let offers = match (contributor.run)(&mut builder) {
             Ok(offers) => offers,
             Err(error) => {
                 turn.left_out.push(format!("{}: {error}", contributor.name));
@@ -266,7 +266,7 @@ pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
         let behind = CONTRIBUTORS[place + 1..].iter().filter(|later| on(later.name));
         let reserved: usize = behind.map(|later| part(later.reserved)).sum();
         let room = part(contributor.share).min(budget.room(contributor.open).saturating_sub(reserved));
-        let block = turning.choose(contributor.name, offers, room, settings.repeat_turns);
+        let block = builder.choose(contributor.name, offers, room, settings.repeat_turns);
         budget.spend(contributor.open, block.as_ref());
         turn.blocks.extend(block);
     }
@@ -278,14 +278,14 @@ pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
                 let name_of_line = one_line(&plugin.name);
                 let offers =
                     plugin::offers(&name_of_line, &said, room.saturating_sub(1), &calendar, caller.now);
-                let block = turning.choose(&name, offers, room, settings.repeat_turns);
+                let block = builder.choose(&name, offers, room, settings.repeat_turns);
                 budget.spend(OPEN, block.as_ref());
                 turn.blocks.extend(block);
             }
             Err(problem) => turn.left_out.push(format!("{name}: {}", one_line(&redact::text(&problem)))),
         }
     }
-    let Turning { mut view, state, mut considered, .. } = turning;
+    let TurnBuilder { mut view, state, mut considered, .. } = builder;
     if request.explain {
         considered.sort_by(|a, b| b.score.total_cmp(&a.score));
         considered.truncate(100);
@@ -304,7 +304,7 @@ pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
 }
 
 /// Records one exchange, a message with its answer, after it ended. Recording it twice has no further effect.
-pub fn archive(view: &mut View<'_>, exchange: &Exchange) -> Result<Archived> {
+pub fn archive(view: &mut View<'_>, exchange: &Exchange) -> Result<ArchiveReport> {
     allow(view.caller())?;
     archive::archive(view, exchange)
 }
@@ -313,6 +313,12 @@ pub fn archive(view: &mut View<'_>, exchange: &Exchange) -> Result<Archived> {
 pub fn state(view: &View<'_>) -> Result<State> {
     allow(view.caller())?;
     view.read(|db| state::load(db, &view.caller().session))
+}
+
+/// Returns the sources of the lines that were injected into a session lately, each with its time, oldest first.
+pub(crate) fn injected(db: &Connection, session: &SessionId) -> Result<Vec<(Time, String)>> {
+    let state = state::load(db, session)?;
+    Ok(state.injected.into_iter().map(|(_, source, at)| (at, source)).collect())
 }
 
 /// Returns all lessons, newest first.
@@ -348,6 +354,14 @@ pub(crate) fn teach(db: &Connection, text: &str, caller: &Caller) -> Result<Opti
     lesson::teach(db, text, caller)
 }
 
+/// Confirms a lesson that waits. Only a person can.
+pub fn confirm(view: &mut View<'_>, number: i64) -> Result<Lesson> {
+    match view.caller().actor {
+        Actor::Person => lesson::confirm(view, number),
+        Actor::Agent | Actor::Nacre => Err(Error::PersonOnly { what: "confirm a lesson" }),
+    }
+}
+
 /// Deletes a lesson.
 pub fn forget(view: &mut View<'_>, number: i64) -> Result<Lesson> {
     allow(view.caller())?;
@@ -362,7 +376,7 @@ fn allow(caller: &Caller) -> Result<()> {
     }
 }
 
-impl Turning<'_> {
+impl TurnBuilder<'_> {
     /// Chooses from the offers of a contributor: those that fit and were not injected lately. An old value is never
     /// injected without the newer one.
     fn choose(
@@ -408,10 +422,10 @@ impl Turning<'_> {
         contributor: &'static str,
         source: &str,
         text: &str,
-        weighed: &relevance::Weighed,
+        weighed: &relevance::Weight,
     ) {
         let evidence = weighed.parts.clone();
-        self.considered.push(Considered {
+        self.considered.push(Candidate {
             contributor,
             source: source.to_owned(),
             text: text.to_owned(),
@@ -474,7 +488,7 @@ fn enclose(open: &str, text: &str) -> String {
 fn remember(view: &mut View<'_>, mut state: State, turn: &Turn) -> Result<()> {
     let caller = view.caller();
     let lines = || turn.blocks.iter().flat_map(|block| &block.lines);
-    state.note_injected(lines().map(|line| line.source.clone()));
+    state.note_injected(lines().map(|line| line.source.clone()), caller.now);
     let shown: Vec<i64> = lines().filter_map(|line| rows::number(&line.source)).collect();
     state.lessons.extend(&shown);
     view.note_returned(lines().filter_map(|line| line.source.parse().ok()));

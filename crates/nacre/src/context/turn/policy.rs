@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Serialize;
 
-use super::relevance::About;
-use super::{Offer, Turning};
+use super::relevance::MemoryTraits;
+use super::{Offer, TurnBuilder};
 use crate::base::Result;
 use crate::base::frame::one_line;
 use crate::base::text::nearest;
@@ -55,21 +55,21 @@ pub struct Problem {
     pub why: String,
 }
 
-pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
-    let policies = look(&turning.view).policies;
+pub(super) fn offer(builder: &mut TurnBuilder<'_>) -> Result<Vec<Offer>> {
+    let policies = look(&builder.view).policies;
     // Rules apply only to messages that ask for an action.
-    if policies.is_empty() || !turning.message.says_something() || !turning.message.is_command() {
+    if policies.is_empty() || !builder.message.says_something() || !builder.message.is_command() {
         return Ok(Vec::new());
     }
-    let about = About { behavioral: true, gate: true, ..About::default() };
+    let about = MemoryTraits { behavioral: true, gate: true, ..MemoryTraits::default() };
     let mut offers = Vec::new();
     for policy in policies {
         let texts = [format!("{}: {}", policy.title, policy.trigger), policy.trigger.clone()];
-        let weighed = texts.map(|text| turning.message.weigh(&text, about, &mut turning.known));
+        let weighed = texts.map(|text| builder.message.weigh(&text, about, &mut builder.known));
         let best = weighed.into_iter().max_by(|a, b| a.score.total_cmp(&b.score)).expect("two texts");
         let source = format!("policy:{}", policy.number);
-        turning.consider("policies", &source, &policy.trigger, &best);
-        if best.score >= turning.least {
+        builder.consider("policies", &source, &policy.trigger, &best);
+        if best.score >= builder.least {
             offers.push((best.score, Offer::new(policy.line(), policy.reason(&best.shared), source)));
         }
     }

@@ -1,8 +1,8 @@
 //! Search results for a message, weighed: entries and documents for the contributor `memory`, exchanges and messages of
 //! sessions for `continuity`. One search serves both.
 
-use super::relevance::{About, Weighed, is_request};
-use super::{Offer, Turning, exchange, lesson, policy, said};
+use super::relevance::{MemoryTraits, Weight, is_request};
+use super::{Offer, TurnBuilder, exchange, lesson, policy, said};
 use crate::base::frame::{self, one_line};
 use crate::base::ids::ProjectName;
 use crate::base::text::cut;
@@ -10,7 +10,7 @@ use crate::base::{Result, Time};
 use crate::index::alike::likeness;
 use crate::index::{Scope, lookup};
 use crate::records::session;
-use crate::search::{self, Hit, NewerHit};
+use crate::search::{self, BestLine, Hit, NewerHit};
 
 /// How many hits are weighed.
 const MAX_HITS: usize = 24;
@@ -29,39 +29,50 @@ const CHARS_BY_AGE: [(i64, usize); 3] = [(3, 360), (30, 280), (i64::MAX, 220)];
 /// The likeness from which two texts say the same.
 const SAME_LIKENESS: f64 = 0.6;
 
+/// How many lines of documents are looked at, best first.
+const MAX_DOCUMENT_LINES: u32 = 8;
+/// The best of them show whether notes help at all.
+const BEST_LINES: usize = 5;
+
 /// One hit, weighed.
-pub(crate) struct Recalled {
+pub(crate) struct WeighedHit {
     hit: Hit,
     /// The part of it that fits best.
     best: String,
-    weighed: Weighed,
+    weighed: Weight,
+}
+
+impl WeighedHit {
+    fn line(&self) -> Option<&BestLine> {
+        self.hit.document.as_ref().and_then(|document| document.line.as_ref())
+    }
 }
 
 /// Offers entries and documents.
-pub(super) fn memory(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
-    offers(turning, |hit| matches!(hit.kind, "entry" | "document"))
+pub(super) fn memory(builder: &mut TurnBuilder<'_>) -> Result<Vec<Offer>> {
+    offers(builder, |hit| matches!(hit.kind, "entry" | "document"))
 }
 
 /// Offers what was said before.
-pub(super) fn continuity(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
-    offers(turning, |hit| matches!(hit.kind, "exchange" | "message"))
+pub(super) fn continuity(builder: &mut TurnBuilder<'_>) -> Result<Vec<Offer>> {
+    offers(builder, |hit| matches!(hit.kind, "exchange" | "message"))
 }
 
 /// Returns the lines of the chosen hits, each behind the newer statement that contradicts it.
-fn offers(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Offer>> {
-    let chosen = chosen(turning, of)?;
+fn offers(builder: &mut TurnBuilder<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Offer>> {
+    let chosen = chosen(builder, of)?;
     let mut offers: Vec<Offer> = Vec::new();
     for recalled in &chosen {
-        let Recalled { hit, best, weighed } = recalled;
+        let WeighedHit { hit, best, weighed } = recalled;
         let text = match hit.kind {
-            "exchange" | "message" => quote(turning, hit)?,
-            _ => Some(memory_line(turning, hit, best)),
+            "exchange" | "message" => quote(builder, hit)?,
+            _ => Some(memory_line(builder, hit, best)),
         };
         let Some(text) = text else { continue };
         let newer_hit = chosen.iter().find(|other| is_newer(&other.hit, hit));
         let mut newer = newer_hit.map(|newer| newer.hit.id.clone());
         if newer.is_none()
-            && let Some(line) = turning.newer_line(best, hit.at, false)?
+            && let Some(line) = builder.newer_line(best, hit.at, false)?
         {
             newer = Some(line.source.clone());
             offers.push(line);
@@ -72,8 +83,8 @@ fn offers(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Of
 }
 
 /// Returns the project of a hit, if the session works in another.
-fn other_project<'h>(turning: &Turning<'_>, hit: &'h Hit) -> Option<&'h str> {
-    hit.project.as_ref().filter(|_| hit.project != turning.project).map(ProjectName::as_str)
+fn other_project<'h>(builder: &TurnBuilder<'_>, hit: &'h Hit) -> Option<&'h str> {
+    hit.project.as_ref().filter(|_| hit.project != builder.project).map(ProjectName::as_str)
 }
 
 /// Tells whether search named a hit as the newer one of another.
@@ -81,12 +92,14 @@ fn is_newer(newer: &Hit, older: &Hit) -> bool {
     older.newer.as_ref().is_some_and(|named| named.id == NewerHit::of(newer).id)
 }
 
-fn memory_line(turning: &Turning<'_>, hit: &Hit, best: &str) -> String {
-    let date = turning.caller.calendar().date(hit.at);
+fn memory_line(builder: &TurnBuilder<'_>, hit: &Hit, best: &str) -> String {
+    let date = builder.caller.calendar().date(hit.at);
     let best = cut(best, MAX_TEXT_CHARS);
+    let later = hit.document.as_ref().and_then(|document| document.line.as_ref()).map(|line| &line.later);
+    let best = later.into_iter().flatten().fold(best, |text, line| format!("{text}; {}", one_line(line)));
     match (&hit.entry, &hit.document) {
         (Some(entry), _) => {
-            let source = frame::source(entry.r#type.as_str(), other_project(turning, hit));
+            let source = frame::source(entry.r#type.as_str(), other_project(builder, hit));
             frame::line(&best, &source, &date, Some(entry.number))
         }
         (_, Some(document)) => {
@@ -98,22 +111,22 @@ fn memory_line(turning: &Turning<'_>, hit: &Hit, best: &str) -> String {
 }
 
 /// Quotes what was said in a conversation.
-fn quote(turning: &Turning<'_>, hit: &Hit) -> Result<Option<String>> {
+fn quote(builder: &TurnBuilder<'_>, hit: &Hit) -> Result<Option<String>> {
     let quote = match hit.kind {
-        exchange::KIND => turning.view.read(|db| exchange::of_passage(db, &hit.id))?.and_then(|behind| {
-            let room = room(turning.caller.now, behind.row.at);
-            of_exchange(turning, &behind.row, room)
+        exchange::KIND => builder.view.read(|db| exchange::of_passage(db, &hit.id))?.and_then(|behind| {
+            let room = room(builder.caller.now, behind.row.at);
+            of_exchange(builder, &behind.row, room)
         }),
-        _ => of_message(turning, hit, room(turning.caller.now, hit.at))?,
+        _ => of_message(builder, hit, room(builder.caller.now, hit.at))?,
     };
-    let source = frame::source("conversation", other_project(turning, hit));
-    Ok(quote.map(|quote| frame::line(&quote, &source, &turning.caller.calendar().date(hit.at), None)))
+    let source = frame::source("conversation", other_project(builder, hit));
+    Ok(quote.map(|quote| frame::line(&quote, &source, &builder.caller.calendar().date(hit.at), None)))
 }
 
 /// Quotes both sides of an exchange. A question that the user asks again carries no knowledge, so only its answer is
 /// quoted.
-fn of_exchange(turning: &Turning<'_>, row: &exchange::Row, room: usize) -> Option<String> {
-    if repeats(turning, &row.user) {
+fn of_exchange(builder: &TurnBuilder<'_>, row: &exchange::Row, room: usize) -> Option<String> {
+    if repeats(builder, &row.user) {
         let agent = cut(&one_line(&row.agent), room);
         return (!agent.is_empty()).then(|| answered(&agent));
     }
@@ -128,10 +141,10 @@ fn of_exchange(turning: &Turning<'_>, row: &exchange::Row, room: usize) -> Optio
 }
 
 /// Quotes one message. For a question that the user asks again it quotes the answer that followed, if there is one.
-fn of_message(turning: &Turning<'_>, hit: &Hit, room: usize) -> Result<Option<String>> {
+fn of_message(builder: &TurnBuilder<'_>, hit: &Hit, room: usize) -> Result<Option<String>> {
     let author = hit.message.as_ref().and_then(|message| message.author.as_deref());
-    if author != Some(ASSISTANT) && repeats(turning, &hit.text) {
-        let next = turning.view.read(|db| session::next_message(db, &hit.id))?;
+    if author != Some(ASSISTANT) && repeats(builder, &hit.text) {
+        let next = builder.view.read(|db| session::next_message(db, &hit.id))?;
         let answer = next.filter(|(author, _)| author.as_deref() == Some(ASSISTANT));
         return Ok(answer.map(|(_, text)| answered(&cut(&one_line(&text), room))));
     }
@@ -151,9 +164,9 @@ fn answered(answer: &str) -> String {
 }
 
 /// Tells whether an earlier message is the question or request of this turn.
-fn repeats(turning: &Turning<'_>, earlier: &str) -> bool {
+fn repeats(builder: &TurnBuilder<'_>, earlier: &str) -> bool {
     let asks = earlier.trim_end().ends_with('?') || is_request(earlier);
-    asks && likeness(earlier, &turning.message.prose, turning.message.language()) >= SAME_LIKENESS
+    asks && likeness(earlier, &builder.message.prose, builder.message.language()) >= SAME_LIKENESS
 }
 
 /// Returns how many characters of an exchange are shown.
@@ -162,7 +175,7 @@ fn room(now: Time, at: Time) -> usize {
     CHARS_BY_AGE.iter().find(|(days, _)| age <= *days).map_or(0, |(_, room)| *room)
 }
 
-fn reason(weighed: &Weighed) -> String {
+fn reason(weighed: &Weight) -> String {
     match weighed.shared.is_empty() {
         true => format!("means nearly the same ({:.2})", weighed.similarity),
         false => format!("shares {}; {:.2}", weighed.shared.join(", "), weighed.score),
@@ -171,20 +184,21 @@ fn reason(weighed: &Weighed) -> String {
 
 /// Returns the hits that are good enough, without repetitions, the newest first. If one is an old value, the newer one
 /// comes with it, whatever its kind.
-fn chosen(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Recalled>> {
-    if turning.recalled.is_none() {
-        let found = search(turning)?;
-        turning.recalled = Some(found);
+fn chosen(builder: &mut TurnBuilder<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<WeighedHit>> {
+    if builder.recalled.is_none() {
+        let found = search(builder)?;
+        builder.recalled = Some(found);
     }
-    let all = turning.recalled.take().unwrap_or_default();
+    let all = builder.recalled.take().unwrap_or_default();
     let best = all.iter().map(|one| one.weighed.worth).fold(f64::MIN, f64::max);
-    let is_good = |one: &Recalled| {
-        one.weighed.score >= turning.least && one.weighed.worth >= best - MAX_WORTH_GAP && of(&one.hit)
+    let is_good = |one: &WeighedHit| {
+        let is_near = one.line().is_some() || one.weighed.worth >= best - MAX_WORTH_GAP;
+        one.weighed.score >= builder.least && is_near && of(&one.hit)
     };
-    let (mut good, mut rest): (Vec<Recalled>, Vec<Recalled>) = all.into_iter().partition(is_good);
+    let (mut good, mut rest): (Vec<WeighedHit>, Vec<WeighedHit>) = all.into_iter().partition(is_good);
     good.sort_by(|a, b| b.weighed.worth.total_cmp(&a.weighed.worth));
-    let language = turning.message.language();
-    let mut kept: Vec<Recalled> = Vec::new();
+    let language = builder.message.language();
+    let mut kept: Vec<WeighedHit> = Vec::new();
     for one in good {
         let contradict = |other: &Hit| is_newer(&one.hit, other) || is_newer(other, &one.hit);
         let same = kept.iter().position(|other| {
@@ -207,78 +221,115 @@ fn chosen(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Re
     {
         kept.push(rest.swap_remove(place));
     }
-    turning.recalled = Some(rest);
-    kept.sort_by_key(|one| (other_project(turning, &one.hit).is_some(), std::cmp::Reverse(one.hit.at)));
+    builder.recalled = Some(rest);
+    kept.sort_by_key(|one| (other_project(builder, &one.hit).is_some(), std::cmp::Reverse(one.hit.at)));
     Ok(kept)
 }
 
-fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
-    if !turning.message.says_something() {
+fn search(builder: &mut TurnBuilder<'_>) -> Result<Vec<WeighedHit>> {
+    if !builder.message.says_something() {
         return Ok(Vec::new());
     }
     let mut scope = vec![Scope::Entries, Scope::Sessions];
-    if turning.view.settings().documents.index {
+    if builder.view.settings().documents.index {
         scope.push(Scope::Memory);
     }
-    let now = turning.caller.now;
+    let now = builder.caller.now;
     let request = search::Request {
-        query: turning.message.prose.clone(),
+        query: builder.message.prose.clone(),
         scope,
         limit: MAX_HITS,
         at: now,
-        project: turning.project.clone(),
+        project: builder.project.clone(),
+        unasked: true,
         ..Default::default()
     };
-    let found = search::search(&mut turning.view, &request)?;
-    let Turning { view, message, .. } = turning;
+    let found = search::search(&mut builder.view, &request)?;
+    let TurnBuilder { view, message, .. } = builder;
     view.read(|db| message.count(lookup::count(db)?, |word| lookup::df(db, word)))?;
     let mut recalled = Vec::new();
     let mut hits = found.hits;
     hits.extend(found.standing);
     // Behavioral entries are short, and may apply although they share no word with the message.
-    for hit in turning.view.read(|db| search::behavioral(db, MAX_BEHAVIORAL))? {
+    for hit in builder.view.read(|db| search::behavioral(db, MAX_BEHAVIORAL))? {
         if hits.iter().all(|known| known.id != hit.id) {
             hits.push(hit);
         }
     }
-    turning.message.learn_names(hits.iter().map(|hit| hit.text.as_str()));
+    builder.message.learn_names(hits.iter().map(|hit| hit.text.as_str()));
     for hit in hits {
         let behind = match hit.kind {
-            exchange::KIND => turning.view.read(|db| exchange::of_passage(db, &hit.id))?,
+            exchange::KIND => builder.view.read(|db| exchange::of_passage(db, &hit.id))?,
             _ => None,
         };
-        if is_told(turning, &hit, behind.as_ref()) {
+        if is_told(builder, &hit, behind.as_ref()) || !hit.origin.is_injectable() {
             continue;
         }
-        let about = About {
+        let about = MemoryTraits {
             behavioral: hit.entry.as_ref().is_some_and(|entry| entry.behavioral),
             spoken: matches!(hit.kind, "exchange" | "message"),
             gate: false,
         };
-        let mut best: Option<(String, Weighed)> = None;
+        let mut best: Option<(String, Weight)> = None;
         for unit in units(&hit, behind.as_ref().map(|behind| &behind.row)) {
-            let weighed = turning.message.weigh(&unit, about, &mut turning.known);
+            let weighed = builder.message.weigh(&unit, about, &mut builder.known);
             if best.as_ref().is_none_or(|(_, other)| weighed.worth > other.worth) {
                 best = Some((unit, weighed));
             }
         }
         let Some((best, weighed)) = best else { continue };
-        let contributor = if about.spoken { "continuity" } else { "memory" };
-        turning.consider(contributor, &hit.id, &best, &weighed);
-        recalled.push(Recalled { hit, best, weighed });
+        recalled.push(WeighedHit { hit, best, weighed });
+    }
+    let recalled = with_best_lines(builder, recalled);
+    for WeighedHit { hit, best, weighed } in &recalled {
+        let is_spoken = matches!(hit.kind, "exchange" | "message");
+        builder.consider(if is_spoken { "continuity" } else { "memory" }, &hit.id, best, weighed);
     }
     Ok(recalled)
 }
 
+/// Weighs the lines of documents as a whole, and leaves out those that are older than a better line: on the same matter
+/// they are outdated.
+fn with_best_lines(builder: &TurnBuilder<'_>, recalled: Vec<WeighedHit>) -> Vec<WeighedHit> {
+    let lines = || recalled.iter().filter(|one| one.line().is_some());
+    let best = lines().take(BEST_LINES).map(|one| one.weighed.worth).fold(f64::MIN, f64::max);
+    let shared = lines().take(BEST_LINES).map(|one| one.weighed.shared.len()).max().unwrap_or(0);
+    let need = builder.message.need_of_notes(best.max(-10.0), shared);
+    let mut rank = 0u32;
+    let mut newest = None;
+    let mut kept = Vec::new();
+    for mut one in recalled {
+        if one.line().is_some() {
+            rank += 1;
+            if let Some(need) = need {
+                one.weighed.score = need;
+                // The order of search counts.
+                one.weighed.worth = best - f64::from(rank);
+            }
+            let helps = one.weighed.score >= builder.least;
+            let at = (!one.hit.at.is_undated()).then_some(one.hit.at);
+            let is_older = newest.is_some_and(|newest| at <= newest);
+            if rank > MAX_DOCUMENT_LINES || (helps && is_older) {
+                continue;
+            }
+            if helps {
+                newest = Some(at);
+            }
+        }
+        kept.push(one);
+    }
+    kept
+}
+
 /// Tells whether a hit is shown elsewhere or no longer holds: it is still in the agent's context, became a lesson, or was
 /// corrected at once.
-fn is_told(turning: &Turning<'_>, hit: &Hit, behind: Option<&exchange::ExchangeContext>) -> bool {
+fn is_told(builder: &TurnBuilder<'_>, hit: &Hit, behind: Option<&exchange::ExchangeContext>) -> bool {
     // Policies have their own contributor.
     if hit.document.as_ref().is_some_and(|document| document.path == policy::FILE) {
         return true;
     }
     let Some(message) = &hit.message else { return false };
-    let here = message.session == turning.caller.session.as_str();
+    let here = message.session == builder.caller.session.as_str();
     match behind {
         Some(behind) => {
             // An answer that the user corrected at once must not come back. A statement of the user may.
@@ -292,26 +343,14 @@ fn is_told(turning: &Turning<'_>, hit: &Hit, behind: Option<&exchange::ExchangeC
     }
 }
 
-/// Returns the parts of a hit that may fit the message: an entry as a whole, the paragraphs of a document, the sentences of
-/// a conversation.
+/// Returns the parts of a hit that may fit the message: an entry as a whole, the best line of a document, the sentences of a
+/// conversation.
 fn units(hit: &Hit, row: Option<&exchange::Row>) -> Vec<String> {
     match hit.kind {
         "entry" => vec![hit.text.clone()],
         "document" => {
-            let mut units = Vec::new();
-            let mut heading = "";
-            for part in hit.text.split("\n\n").map(str::trim).filter(|part| !part.is_empty()) {
-                if part.starts_with('#') && !part.contains('\n') {
-                    heading = part.trim_start_matches('#').trim();
-                } else {
-                    units.push(if heading.is_empty() {
-                        part.to_owned()
-                    } else {
-                        format!("{heading}: {part}")
-                    });
-                }
-            }
-            units
+            let line = hit.document.as_ref().and_then(|document| document.line.as_ref());
+            vec![line.map_or_else(|| hit.text.clone(), |line| line.text.clone())]
         }
         _ => {
             let mut sentences = said::sentences(&hit.text);

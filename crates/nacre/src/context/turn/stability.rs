@@ -6,9 +6,9 @@
 use crate::base::text::cut;
 use serde::{Deserialize, Serialize};
 
-use super::relevance::{About, Known, Message};
+use super::relevance::{Known, MemoryTraits, Message};
 use super::state::State;
-use super::{Offer, ToolUse, Turning, lesson, said, topic};
+use super::{Offer, ToolUse, TurnBuilder, lesson, said, topic};
 use crate::base::Result;
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
@@ -67,12 +67,12 @@ pub struct Alignment {
     pub(crate) at: u32,
 }
 
-pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
+pub(super) fn offer(builder: &mut TurnBuilder<'_>) -> Result<Vec<Offer>> {
     let mut offers = Vec::new();
     let mut add = |text: String, reason: &str, source: String| {
         offers.push(Offer::new(format!("- {text}"), reason.to_owned(), source));
     };
-    for found in loops(turning.tools) {
+    for found in loops(builder.tools) {
         let times = found.times;
         add(
             format!(
@@ -84,7 +84,7 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
             format!("loop:{}", found.hash),
         );
     }
-    let state = &turning.state;
+    let state = &builder.state;
     for doubt in &state.doubts {
         add(
             one_line(doubt),
@@ -115,7 +115,7 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
             format!("entropy:{}", state.turn),
         );
         for anchor in
-            topic::holding(state, turning.caller.now).filter(|anchor| anchor.kind == "contradiction").take(1)
+            topic::holding(state, builder.caller.now).filter(|anchor| anchor.kind == "contradiction").take(1)
         {
             add(
                 format!("The user said: \"{}\"", one_line(&anchor.text)),
@@ -396,7 +396,7 @@ pub(super) fn doubts(view: &mut View<'_>, row: &Row) -> Result<Vec<String>> {
             continue;
         }
         let mut known = Known::default();
-        let mut borne = |text: &str| message.weigh(text, About::default(), &mut known).covered;
+        let mut borne = |text: &str| message.weigh(text, MemoryTraits::default(), &mut known).covered;
         // The user's words in this message, and earlier exchanges of this session, confirm a claim.
         if borne(&row.user) >= MIN_CONFIRMATION {
             continue;

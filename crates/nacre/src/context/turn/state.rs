@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::stability::{Alignment, RecentAnswer};
 use super::topic::{Anchor, Topic};
-use crate::base::Result;
 use crate::base::caller::Caller;
 use crate::base::ids::SessionId;
+use crate::base::{Result, Time};
 use crate::store::Connection;
 
 /// The state of a session that was silent this long is reset.
@@ -37,8 +37,8 @@ pub struct State {
     pub(crate) awaiting: Vec<i64>,
     /// The last answers.
     pub(crate) answered: Vec<RecentAnswer>,
-    /// Injected lines, and the turn of each.
-    pub(crate) injected: Vec<(u32, String)>,
+    /// Injected lines: the turn, the source and the time of each.
+    pub(crate) injected: Vec<(u32, String, Time)>,
 }
 
 impl State {
@@ -46,15 +46,15 @@ impl State {
     pub(crate) fn was_injected(&self, source: &str, within: u32) -> bool {
         self.injected
             .iter()
-            .any(|(turn, known)| known == source && self.turn - (*turn).min(self.turn) < within)
+            .any(|(turn, known, _)| known == source && self.turn - (*turn).min(self.turn) < within)
     }
 
     /// Records injected lines. Turns are counted here too, because some hosts archive nothing.
-    pub(crate) fn note_injected(&mut self, sources: impl Iterator<Item = String>) {
-        if self.injected.last().is_some_and(|(turn, _)| *turn >= self.turn) {
+    pub(crate) fn note_injected(&mut self, sources: impl Iterator<Item = String>, now: Time) {
+        if self.injected.last().is_some_and(|(turn, ..)| *turn >= self.turn) {
             self.turn += 1;
         }
-        self.injected.extend(sources.map(|source| (self.turn, source)));
+        self.injected.extend(sources.map(|source| (self.turn, source, now)));
         let over = self.injected.len().saturating_sub(MAX_INJECTED);
         self.injected.drain(..over);
     }
@@ -77,7 +77,7 @@ pub(crate) fn save(db: &Connection, caller: &Caller, state: &State) -> Result<()
     let (session, now, private) = (&caller.session, caller.now, caller.visibility.is_private());
     let sql = "INSERT INTO turns (session, state, at, private) VALUES ($1, $2, $3, $4)
         ON CONFLICT (session) DO UPDATE SET state = excluded.state, at = excluded.at,
-            private = max(private, excluded.private)";
+            private = max(turns.private, excluded.private)";
     db.run(sql, (session, serde_json::to_string(state)?, now, private))?;
     db.run("DELETE FROM turns WHERE at < $1", [now.plus_days(-RESET_DAYS)]).map(drop)
 }

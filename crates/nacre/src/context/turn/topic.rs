@@ -154,6 +154,7 @@ mod tests {
                 searchable: true,
                 private: false,
                 project: None,
+                origin: crate::base::origin::RecordOrigin::Agent,
             };
             follow(&mut state, &row, Language::default());
         }

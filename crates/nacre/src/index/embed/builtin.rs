@@ -10,13 +10,15 @@
 //! open addressing by FNV-1a of the token; the start of each token in the names, u32, and the end of the
 //! last; the names.
 
-use super::wordpiece;
+use std::sync::LazyLock;
+
+use super::{foreign, wordpiece};
 use crate::index::scan;
 pub(crate) use crate::index::scan::DIMS;
 
 /// Identifies the model and the way it is used: vectors made under another version are recomputed. The number
 /// counts code changes that change a vector; the rest is the beginning of the file's BLAKE3 hash.
-pub(crate) const VERSION: &str = "builtin-1-27fdd941";
+pub(crate) const VERSION: &str = "builtin-2-27fdd941";
 
 /// The embedding of a text: a unit vector, or zeros if the model knows none of its words.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,15 +42,40 @@ impl Vector {
 
 /// Returns the vector of a text whose tokens have these rows.
 pub(crate) fn embed_rows(rows: &[u32]) -> Vector {
-    Vector(scan::sum(rows.iter().map(|row| weighted(*row, 1.0)))).normalised()
+    if rows.iter().all(|row| foreign::word(*row).is_none()) {
+        return Vector(scan::sum(rows.iter().map(|row| weighted(*row, 1.0)))).normalised();
+    }
+    let mut parts = Vec::with_capacity(4 * rows.len());
+    rows.iter().for_each(|row| add(*row, 1.0, &mut parts));
+    Vector(scan::sum(parts.into_iter())).normalised()
 }
 
 /// Returns the vector of a text, with its words weighted by `weight`; 0 leaves a word out. `weight` is called
 /// once for each piece of a word, with the whole word in lower case and without accents.
 pub(crate) fn embed_weighted(text: &str, mut weight: impl FnMut(&str) -> f32) -> Vector {
     let mut rows = Vec::new();
-    wordpiece::tokens(text, |word, row| rows.push(weighted(row, weight(word))));
+    let take = |word: &str, row: u32| add(row, weight(word), &mut rows);
+    if foreign::is_foreign(text) {
+        foreign::tokens(text, take)
+    } else {
+        wordpiece::tokens(text, take)
+    }
     Vector(scan::sum(rows.into_iter())).normalised()
+}
+
+/// Returns the vector of words of another language.
+pub(crate) fn embed_foreign(words: &str) -> Vector {
+    let mut rows = Vec::new();
+    foreign::tokens(words, |_, row| add(row, 1.0, &mut rows));
+    Vector(scan::sum(rows.into_iter())).normalised()
+}
+
+/// Adds a token to those of a text: its row, or the rows that a word of another language consists of.
+fn add(row: u32, weight: f32, parts: &mut Vec<scan::Weighted<'static>>) {
+    match foreign::word(row) {
+        None => parts.push(weighted(row, weight)),
+        Some(word) => parts.extend(word.pairs().map(|(row, share)| weighted(row, weight * share))),
+    }
 }
 
 /// Returns the rarity of a word, from 0 (the most common) to 1 (known only in pieces, or not at all). The
@@ -61,6 +88,23 @@ pub(crate) fn rarity(word: &str) -> f32 {
         return 1.0;
     }
     (rank as f32 / STEEP).ln_1p() / (ROWS.len() as f32 / STEEP).ln_1p()
+}
+
+/// Returns the rank of an English word by frequency, if it is a token.
+pub(super) fn rank(word: &str) -> Option<u32> {
+    /// The first token that is a word.
+    static FIRST: LazyLock<u32> = LazyLock::new(|| row_of("the").expect("an English vocabulary"));
+    row_of(word)?.checked_sub(*FIRST)
+}
+
+fn row_of(word: &str) -> Option<u32> {
+    find(hash(HASH_START, word.as_bytes()), &[], word.as_bytes())
+}
+
+/// Returns the token of a row if it is a whole word.
+pub(super) fn whole_word(row: u32) -> Option<&'static str> {
+    let word = str::from_utf8(name(row)).ok()?;
+    (word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())).then_some(word)
 }
 
 fn weighted(row: u32, weight: f32) -> scan::Weighted<'static> {
@@ -113,6 +157,15 @@ const _: () = {
     assert!(header(9) == FILE.len(), "the model file is cut");
 };
 
+/// The number of rows. Higher numbers are words of other languages.
+pub(super) const COUNT: u32 = {
+    assert!(header(1) < 1 << 16, "the table of languages has two bytes for a row");
+    #[expect(clippy::cast_possible_truncation, reason = "checked above")]
+    {
+        header(1) as u32
+    }
+};
+
 /// The length of the longest token, in bytes.
 pub(super) const MAX_TOKEN_BYTES: usize = header(3);
 
@@ -137,7 +190,9 @@ pub(super) fn find(hash: u32, lead: &[u8], piece: &[u8]) -> Option<u32> {
         if row == EMPTY_SLOT {
             return None;
         }
-        if name(row).strip_prefix(lead) == Some(piece) {
+        let name = name(row);
+        // Most names in a slot differ in length, which is quicker to see than to compare.
+        if name.len() == lead.len() + piece.len() && name.ends_with(piece) && name.starts_with(lead) {
             return Some(row);
         }
         slot = (slot + 1) & last;
@@ -178,7 +233,7 @@ mod tests {
     #[test]
     fn the_file_is_the_one_named_and_not_too_large() {
         let hash = blake3::hash(FILE).to_hex();
-        assert_eq!(VERSION, format!("builtin-1-{}", &hash[..8]));
+        assert_eq!(VERSION, format!("builtin-2-{}", &hash[..8]));
         assert!(FILE.len() <= 8_000_000, "{} bytes", FILE.len());
     }
 
@@ -214,11 +269,12 @@ mod tests {
             serde_json::from_str(include_str!("../../../../../training/check_vectors.json")).unwrap();
         assert!(checks.len() >= 12);
         for check in checks {
-            let mut tokens = Vec::new();
-            wordpiece::tokens(&check.text, |_, row| tokens.push(token(row)));
+            let mut rows = Vec::new();
+            wordpiece::tokens(&check.text, |_, row| rows.push(row));
+            let tokens: Vec<&str> = rows.iter().map(|row| token(*row)).collect();
             assert_eq!(tokens, check.tokens, "{:?}", check.text);
             assert_eq!(check.vector.len(), 8);
-            let vector = embed(&check.text);
+            let vector = embed_rows(&rows);
             for (component, expected) in vector.0.iter().zip(&check.vector) {
                 assert!((component - expected).abs() < 2e-3, "{:?}: {component} {expected}", check.text);
             }
@@ -227,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_text_without_known_words_has_no_direction() {
-        for text in ["", "  \n", "狗", "собака"] {
+        for text in ["", "  \n", "ⴰⵎⵓⵛ", "ꆈꌠ"] {
             assert_eq!(embed(text).0, [0.0; DIMS], "{text:?}");
         }
         assert_eq!(quantise(&embed("")), (0.0, [0; DIMS]));

@@ -1,11 +1,12 @@
 //! Embedding models: text to vectors. Texts of similar meaning get vectors of similar direction.
 //!
 //! [`Embedder`] is the interface of a model. [`Builtin`] is the model that is compiled in, with one row of
-//! numbers for each token; [`wordpiece`] splits a text into those tokens. `training/README.md` describes how
-//! it is trained. [`http`] calls a model behind a URL. The crate `nacre-minilm` adds a transformer that the
+//! numbers for each token; [`wordpiece`] splits a text into those tokens. `foreign` adds words of other
+//! languages. `training/README.md` describes how both are trained. [`http`] calls a model behind a URL. The crate `nacre-minilm` adds a transformer that the
 //! user installs.
 
 pub(crate) mod builtin;
+pub(crate) mod foreign;
 pub mod http;
 pub mod wordpiece;
 
@@ -43,7 +44,7 @@ impl Builtin {
             name: "builtin",
             installed: true,
             dims: builtin::DIMS,
-            bytes: builtin::FILE.len(),
+            bytes: builtin::FILE.len() + foreign::FILE.len(),
             version: Some(builtin::VERSION.to_owned()),
             hash: Some(blake3::hash(builtin::FILE).to_string()),
             published: true,

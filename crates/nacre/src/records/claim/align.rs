@@ -1,8 +1,9 @@
 //! Two statements side by side: which words they share, and what the rest of each is.
 
 use super::lexicon::Cue;
-use super::statement::{Class, Form, Statement, Term};
+use super::statement::{Class, Form, Mark, Statement, Term, is_same_key};
 use super::value::{Kind, Number, Relation};
+use crate::index::embed::builtin::{self, Vector};
 
 /// Two statements, the words that both have, and the words that only one has.
 pub(super) struct Alignment<'a> {
@@ -32,6 +33,10 @@ impl Pair<'_> {
         self.in_heads[0]
     }
 
+    pub(super) fn in_later_head(&self) -> bool {
+        self.in_heads[1]
+    }
+
     pub(super) fn in_both_heads(&self) -> bool {
         self.in_heads == [true, true]
     }
@@ -42,6 +47,11 @@ impl Pair<'_> {
 
     pub(super) fn in_no_head(&self) -> bool {
         !self.in_any_head()
+    }
+
+    /// The subject of the earlier statement is said something of in the later one.
+    pub(super) fn leaves_head(&self) -> bool {
+        self.in_heads == [true, false]
     }
 
     /// The value of the earlier statement is the subject of the later one.
@@ -65,8 +75,7 @@ impl Pair<'_> {
 
     /// Both have a word of one family.
     pub(super) fn shares_word(&self) -> bool {
-        let words = |term: &Term| Term { keys: term.words().cloned().collect(), ..term.clone() };
-        words(self.earlier).is_same(&words(self.later))
+        self.earlier.words().any(|key| self.later.words().any(|known| is_same_key(key, known)))
     }
 
     fn shares_attribute(&self, is_wanted: impl Fn(&str) -> bool) -> bool {
@@ -75,7 +84,43 @@ impl Pair<'_> {
     }
 }
 
+/// The cosine from which two nouns mean the same. Synonyms are at 0.65 and more (`photo` and `picture` 0.76), words
+/// of one kind mostly below (`dog` and `cat` 0.37).
+const MIN_SYNONYM_COSINE: f32 = 0.65;
+
 impl<'a> Side<'a> {
+    /// Returns the words that can be acronyms, each with its words on the other side.
+    fn acronyms(&self, other: &Side<'a>) -> Vec<(&'a Term, &'a [Term])> {
+        let tokens = &other.statement.tokens;
+        let starts_with =
+            |term: &Term, letter: u8| tokens[term.start].lower.as_bytes().first() == Some(&letter);
+        let is_joined = |pair: &[Term]| pair[0].end == pair[1].start && tokens[pair[0].end - 1].stop == ' ';
+        let words_of = |acronym: &Term| {
+            let letters = self.statement.tokens[acronym.start].lower.as_bytes();
+            let is_acronym = (2..=4).contains(&letters.len()) && letters.iter().all(u8::is_ascii_alphabetic);
+            let mut runs = other.statement.terms.windows(letters.len().max(1)).filter(|_| is_acronym);
+            runs.find(|run| {
+                run.iter().zip(letters).all(|(term, letter)| starts_with(term, *letter) && other.is_own(term))
+                    && run.windows(2).all(is_joined)
+            })
+        };
+        self.rest.iter().filter_map(|term| words_of(term).map(|words| (*term, words))).collect()
+    }
+
+    /// Returns the words that only this statement has and that are plain nouns, no names.
+    fn plain_nouns(&self) -> Vec<(&'a Term, &'a str)> {
+        let word = |term: &Term| &self.statement.tokens[term.start];
+        let is_plain = |term: &&&Term| {
+            let token = word(term);
+            term.class == Class::Noun
+                && term.contrast.is_none()
+                && !term.generic
+                && (!token.capital || token.opens)
+                && token.lower.is_ascii()
+        };
+        self.rest.iter().filter(is_plain).map(|term| (*term, word(term).lower.as_str())).collect()
+    }
+
     /// Tells whether the subject has a term that the other statement lacks.
     pub(super) fn has_own_head(&self, is_wanted: impl Fn(&Term) -> bool) -> bool {
         self.rest.iter().any(|term| self.statement.in_head(term) && is_wanted(term))
@@ -115,29 +160,65 @@ impl<'a> Side<'a> {
 
 impl<'a> Alignment<'a> {
     pub(super) fn new(earlier: &'a Statement, later: &'a Statement) -> Alignment<'a> {
-        let pair = |one: &'a Term, other: &'a Term| Pair {
-            earlier: one,
-            later: other,
-            in_heads: [earlier.in_head(one), later.in_head(other)],
+        let mut alignment = Alignment {
+            earlier: Side { statement: earlier, rest: earlier.terms.iter().collect() },
+            later: Side { statement: later, rest: later.terms.iter().collect() },
+            pairs: Vec::with_capacity(earlier.terms.len()),
         };
-        let mut pairs: Vec<Pair<'a>> = Vec::new();
-        let mut earlier_rest = Vec::new();
-        let mut later_rest: Vec<&Term> = later.terms.iter().collect();
         for term in &earlier.terms {
-            if let Some(at) = later_rest.iter().position(|other| term.is_same(other)) {
-                pairs.push(pair(term, later_rest.remove(at)));
-            } else if let Some(known) = pairs.iter().find(|known| term.is_same(known.later)).copied() {
-                // A word that one statement repeats.
-                pairs.push(pair(term, known.later));
-            } else {
-                earlier_rest.push(term);
+            let same = alignment.later.rest.iter().find(|other| term.is_same(other)).copied();
+            // A word that one statement repeats is paired again.
+            let repeated = || alignment.pairs.iter().map(|pair| pair.later).find(|known| term.is_same(known));
+            let other = same.or_else(repeated);
+            if let Some(other) = other {
+                alignment.pair(term, other);
             }
         }
-        later_rest.retain(|term| !earlier.terms.iter().any(|other| other.is_same(term)));
-        Alignment {
-            earlier: Side { statement: earlier, rest: earlier_rest },
-            later: Side { statement: later, rest: later_rest },
-            pairs,
+        for term in alignment.later.rest.clone() {
+            if let Some(known) = earlier.terms.iter().find(|other| other.is_same(term)) {
+                alignment.pair(known, term);
+            }
+        }
+        alignment.pair_acronyms();
+        alignment.pair_synonyms();
+        alignment
+    }
+
+    fn pair(&mut self, earlier: &'a Term, later: &'a Term) {
+        let in_heads = [self.earlier.statement.in_head(earlier), self.later.statement.in_head(later)];
+        self.pairs.push(Pair { earlier, later, in_heads });
+        self.earlier.rest.retain(|term| !std::ptr::eq(*term, earlier));
+        self.later.rest.retain(|term| !std::ptr::eq(*term, later));
+    }
+
+    /// Pairs an acronym with its words: `PR` and `pull request`.
+    fn pair_acronyms(&mut self) {
+        for (acronym, words) in self.earlier.acronyms(&self.later) {
+            words.iter().for_each(|word| self.pair(acronym, word));
+        }
+        for (acronym, words) in self.later.acronyms(&self.earlier) {
+            words.iter().for_each(|word| self.pair(word, acronym));
+        }
+    }
+
+    /// Pairs nouns that mean the same, as the vectors of the built-in model say. Words that are only related, such as
+    /// `coffee` and `espresso`, are not near enough.
+    fn pair_synonyms(&mut self) {
+        if self.pairs.is_empty() {
+            return;
+        }
+        let nouns = [&self.earlier, &self.later].map(Side::plain_nouns);
+        if nouns.iter().any(Vec::is_empty) {
+            return;
+        }
+        let [earlier, later] = nouns.map(|nouns| -> Vec<(&'a Term, Vector)> {
+            nouns.into_iter().map(|(term, word)| (term, builtin::embed_weighted(word, |_| 1.0))).collect()
+        });
+        for (one, vector) in &earlier {
+            let mut near = later.iter().filter(|(other, _)| self.later.is_own(other));
+            if let Some((other, _)) = near.find(|(_, other)| vector.dot(other) >= MIN_SYNONYM_COSINE) {
+                self.pair(one, other);
+            }
         }
     }
 
@@ -164,13 +245,22 @@ impl<'a> Alignment<'a> {
     pub(super) fn has_other_attribute(&self) -> bool {
         // A word of change tells the attribute only roughly.
         let is_change = |statement: &Statement, term: &Term| {
-            statement.cues.iter().any(|mark| mark.cue == Cue::Change && mark.start == term.start)
+            let spans = |mark: &Mark| (mark.start..=mark.end).contains(&term.start);
+            statement.cues.iter().any(|mark| mark.cue == Cue::Change && spans(mark))
         };
         let has = |statement: &Statement| {
             let mut attributes = statement.terms.iter().filter(|term| term.class == Class::Attribute);
             attributes.any(|term| !is_change(statement, term))
         };
+        // `the shift starts`, `the shift ends`: what both name is the subject.
+        let says_other = |side: &Side<'_>| {
+            let mut own = side.rest.iter().filter(|term| term.class == Class::Attribute);
+            own.any(|term| !side.statement.in_head(term) && !is_change(side.statement, term))
+        };
+        let shares_predicate =
+            self.pairs.iter().any(|pair| !pair.in_both_heads() && pair.shares_attribute(|_| true));
         has(self.earlier.statement) && has(self.later.statement) && !self.shares_attribute()
+            || says_other(&self.earlier) && says_other(&self.later) && !shares_predicate
     }
 
     /// Compares two values in the light of the words around them.
@@ -195,7 +285,14 @@ impl<'a> Alignment<'a> {
             (Some(label), None) | (None, Some(label)) => is_label(label),
             _ => false,
         };
-        if counts || plain == Relation::NotComparable && labelled { left.bare_relation(right) } else { plain }
+        // `Maximum group size: 15`, `limited to 12 people`
+        let bounds = ["limit", "minimum", "capacity"].iter().any(|name| self.shares_attribute_named(name))
+            && (left.is_plain() || right.is_plain());
+        if counts || plain == Relation::NotComparable && (labelled || bounds) {
+            left.bare_relation(right)
+        } else {
+            plain
+        }
     }
 
     /// Tells whether a statement repeats a value.

@@ -17,6 +17,10 @@ pub(super) struct Difference {
     pub(super) later: Option<String>,
     /// The words that make the difference, as places in each statement.
     pub(super) places: [Vec<usize>; 2],
+    /// The kind of the earlier value, if it has one.
+    pub(super) kind: Option<Kind>,
+    /// It says something only together with an object, as verbs do.
+    pub(super) needs_object: bool,
 }
 
 impl Difference {
@@ -56,7 +60,7 @@ impl<'a> Alignment<'a> {
         let found = [
             self.old_value(),
             self.other_value().filter(|_| !adds),
-            self.opposite(),
+            self.opposite().filter(|_| !self.is_about_another()),
             self.negated(),
             self.other_name().filter(|_| !adds),
             self.other_word().filter(|_| !adds),
@@ -65,8 +69,16 @@ impl<'a> Alignment<'a> {
             self.gave_away(),
             self.denied(),
             self.ended(),
+            self.reordered(),
+            self.changed_to(),
         ];
         found.into_iter().flatten().max_by(|one, other| one.weight.total_cmp(&other.weight))
+    }
+
+    /// Tells whether the subject of the later statement is another one: `the other cat`.
+    fn is_about_another(&self) -> bool {
+        let later = self.later.statement;
+        later.cues.iter().any(|mark| mark.cue == Cue::Also && mark.start < later.head)
     }
 
     pub(super) fn names_old_value(&self) -> bool {
@@ -80,6 +92,8 @@ impl<'a> Alignment<'a> {
             earlier: Some(self.earlier.statement.text(earlier.clone())),
             later: Some(self.later.statement.text(later.clone())),
             places: [earlier.collect(), later.collect()],
+            kind: None,
+            needs_object: false,
         }
     }
 
@@ -94,7 +108,9 @@ impl<'a> Alignment<'a> {
         let named = self.pairs.iter().find(|pair| {
             let term = pair.earlier;
             let is_value = term.is_thing() || term.class == Class::State && pair.same_word();
-            is_old(pair.later.start) && !pair.in_earlier_head() && !term.negated && is_value
+            // `Thomas leads support`: the holder is before the verb.
+            let is_holder = term.class == Class::Name && self.pairs.iter().any(|pair| pair.earlier.unique);
+            is_old(pair.later.start) && (!pair.in_earlier_head() || is_holder) && !term.negated && is_value
         });
         let stated = || {
             let is_bound =
@@ -144,7 +160,7 @@ impl<'a> Alignment<'a> {
         let earlier = self.earlier.statement;
         let later = self.later.statement;
         // Other days have other states.
-        if self.opposite_states().is_some() {
+        if self.opposite_states().is_some() && !self.shares_attribute() {
             return None;
         }
         // `Nina is 31` says nothing about which number it is.
@@ -162,8 +178,31 @@ impl<'a> Alignment<'a> {
         let mut values = earlier.values.iter();
         let (one, other) =
             values.find_map(|one| Some(one).zip(later.values.iter().find(|other| differs(one, other))))?;
-        let weight = if self.shares_attribute() || one.kind.is_telling() { CLEAR } else { LIKELY };
-        Some(self.of_places(weight, Basis::Value, one.places(), other.places()))
+        let shares = self.shares_attribute() && !self.has_other_attribute();
+        let is_clear = shares || one.kind.is_telling() || self.implies_attribute(&one.kind);
+        let weight = if is_clear { CLEAR } else { LIKELY };
+        let found = self.of_places(weight, Basis::Value, one.places(), other.places());
+        Some(Difference { kind: Some(one.kind.clone()), ..found })
+    }
+
+    /// Tells whether a value says itself what one of the statements names: `weighs` is the attribute of `12 kg`.
+    pub(super) fn implies_attribute(&self, kind: &Kind) -> bool {
+        let names = |side: &Side<'_>| side.statement.terms.iter().any(|term| term.names_measure(kind));
+        // `was up to 14 kg` says only how much, `eats 400 g` says something else.
+        let only_states = |side: &Side<'_>| {
+            let statement = side.statement;
+            let mut values = statement.values.iter().filter(|value| value.kind.measures() == kind.measures());
+            values.any(|value| {
+                let before = value.start.checked_sub(1);
+                before.is_some_and(|at| {
+                    statement.prepositions.contains(&at) || statement.auxiliaries.contains(&at)
+                }) || statement.form == Form::Pair
+            })
+        };
+        !kind.measures().is_empty()
+            && (names(&self.earlier) && !names(&self.later) && only_states(&self.later)
+                || names(&self.later) && !names(&self.earlier) && only_states(&self.earlier)
+                || names(&self.earlier) && names(&self.later) && self.shares_attribute())
     }
 
     /// Tells whether the statements hold at different times: both can be true.
@@ -179,8 +218,10 @@ impl<'a> Alignment<'a> {
     fn opposite_states(&self) -> Option<(&'a State, &'a State)> {
         let earlier = self.earlier.statement;
         let later = self.later.statement;
-        let has_object =
-            self.pairs.iter().any(|pair| pair.in_no_head() && pair.earlier.class != Class::State);
+        let has_object = self
+            .pairs
+            .iter()
+            .any(|pair| !pair.in_both_heads() && pair.earlier.class != Class::State && !self.is_part(pair));
         let excludes = |one: &State, other: &State| {
             let is_excluded = match (one.negated, other.negated) {
                 (false, false) => one.side != other.side,
@@ -188,15 +229,30 @@ impl<'a> Alignment<'a> {
                 _ => one.side == other.side,
             };
             let qualify = one.start < earlier.head && other.start < later.head;
-            let fits = if one.needs_object() { has_object } else { !one.possible && !other.possible };
+            let is_said_of_subject = one.predicative && other.predicative;
+            let fits = match one.needs_object() {
+                true => has_object || is_said_of_subject && self.pairs.iter().any(Pair::in_both_heads),
+                false => !one.possible && !other.possible,
+            };
             // `tabs over spaces` weighs both: twice in the same order is the same.
             let order = |states: &'a [State]| {
                 let sides = states.iter().filter(|state| state.name == one.name).map(|state| state.side);
                 sides.collect::<Vec<_>>()
             };
             let weighed = order(&earlier.states);
-            let is_same_choice = weighed.len() > 1 && weighed == order(&later.states);
-            one.name == other.name && is_excluded && !qualify && fits && !is_same_choice
+            let is_choice = weighed.iter().any(|side| *side != weighed[0]);
+            let is_same_choice = is_choice && weighed == order(&later.states);
+            // `is green` says nothing of `a red bicycle`.
+            // `the blue pill in the morning`, `the white pill in the evening`
+            let is_described =
+                |pair: &Pair<'_>| pair.earlier.start == one.end && pair.later.start == other.end;
+            let says_more = [&self.earlier, &self.later]
+                .iter()
+                .all(|side| side.rest.iter().any(|term| term.class != Class::State));
+            let describes_other = self.earlier.describes_own_noun(one)
+                || self.later.describes_own_noun(other)
+                || says_more && self.pairs.iter().any(is_described);
+            one.name == other.name && is_excluded && !qualify && fits && !is_same_choice && !describes_other
         };
         let mut states = earlier.states.iter();
         states.find_map(|one| Some(one).zip(later.states.iter().find(|other| excludes(one, other))))
@@ -205,7 +261,8 @@ impl<'a> Alignment<'a> {
     /// States that exclude each other: `open` and `closed`.
     fn opposite(&self) -> Option<Difference> {
         let (one, other) = self.opposite_states().filter(|_| !self.has_other_time())?;
-        Some(self.of_places(CLEAR, Basis::State, one.start..one.end, other.start..other.end))
+        let found = self.of_places(CLEAR, Basis::State, one.start..one.end, other.start..other.end);
+        Some(Difference { needs_object: one.needs_object(), ..found })
     }
 
     /// The same predicate or object, once negated.
@@ -218,18 +275,30 @@ impl<'a> Alignment<'a> {
                 && pair.shares_word()
         })?;
         let agrees = self.pairs.iter().any(|pair| !differs(pair));
-        (agrees && !self.has_other_time()).then(|| self.of_pair(CLEAR, Basis::State, found))
+        // `uses`, `afraid of`
+        let links = |side: &Side<'_>, term: &Term| {
+            side.statement.prepositions.contains(&term.end) || side.statement.genitives.contains(&term.end)
+        };
+        let needs_object = matches!(found.earlier.class, Class::Verb | Class::Attribute)
+            || links(&self.earlier, found.earlier) && links(&self.later, found.later);
+        (agrees && !self.has_other_time())
+            .then(|| Difference { needs_object, ..self.of_pair(CLEAR, Basis::State, found) })
     }
 
     /// Different names or nouns as the value of the same attribute.
     fn other_name(&self) -> Option<Difference> {
         let later = self.later.statement;
-        let is_same_slot =
-            self.shares_attribute() || self.is_same_role() || self.is_same_frame() || self.is_same_code();
+        let is_same_slot = self.shares_attribute()
+            || self.is_same_role()
+            || self.is_same_frame() && !self.has_other_attribute()
+            || self.is_same_code()
+            || self.has_other_holder();
         if !is_same_slot || self.takes_many() && !later.announces_change() {
             return None;
         }
-        let agrees = self.pairs.iter().any(|pair| pair.in_no_head() && pair.earlier.is_nominal());
+        let is_holder = self.has_other_holder();
+        let agrees =
+            !is_holder && self.pairs.iter().any(|pair| pair.in_no_head() && pair.earlier.is_nominal());
         let mut olds = self.slot(&self.earlier, agrees);
         let news = self.slot(&self.later, agrees);
         // The later statement may say what happened to the old value: `..., Confluence is read-only`.
@@ -246,7 +315,7 @@ impl<'a> Alignment<'a> {
         if old.is_name() != new.is_name() && !are_pairs {
             return None;
         }
-        let is_unique = self.pairs.iter().any(|pair| pair.earlier.unique);
+        let is_unique = is_holder || self.pairs.iter().any(|pair| pair.earlier.unique);
         let weight = if is_unique { OTHER_HOLDER } else { LIKELY };
         let places = [&olds, &news].map(|terms| terms.iter().map(|term| term.start).collect());
         Some(Difference { places, ..self.of_places(weight, Basis::Value, old.places(), new.places()) })
@@ -261,7 +330,10 @@ impl<'a> Alignment<'a> {
             let is_one_of_many = before.is_some_and(|word| matches!(word, "a" | "an"));
             term.class == Class::Noun && !side.statement.in_head(term) && !is_one_of_many
         };
-        let same_verb = self.pairs.iter().any(|pair| pair.in_no_head() && pair.earlier.class == Class::Verb);
+        let same_verb = self.pairs.iter().any(|pair| {
+            let is_verb = matches!(pair.earlier.class, Class::Verb | Class::Attribute);
+            pair.in_no_head() && is_verb && pair.shares_word()
+        });
         let link = self.earlier.link_before(one);
         let has_values = [&self.earlier, &self.later].iter().any(|side| !side.statement.values.is_empty());
         let found = same_verb
@@ -286,7 +358,7 @@ impl<'a> Alignment<'a> {
             return named;
         }
         // `Declan owns it`: the holder is before the verb.
-        if self.has_holder_as_subject(side) {
+        if self.has_holder_as_subject(side) || side.statement.names_holder() && self.has_other_holder() {
             let heads = side.rest.iter().copied().filter(|term| statement.in_head(term));
             return heads.filter(|term| term.class == Class::Name).collect();
         }
@@ -298,14 +370,15 @@ impl<'a> Alignment<'a> {
     }
 
     /// Tells whether a statement names the only holder of a shared attribute as its subject.
-    fn has_holder_as_subject(&self, side: &Side<'a>) -> bool {
+    pub(super) fn has_holder_as_subject(&self, side: &Side<'a>) -> bool {
         let statement = side.statement;
         let is_verb = |term: &Term| {
             let has_complement = statement.prepositions.contains(&(term.end - 1));
             term.unique && !has_complement && !statement.in_head(term)
         };
         let mut attributes = statement.terms.iter().filter(|term| !side.is_own(term));
-        statement.form == Form::Sentence && attributes.any(is_verb) && self.pairs.iter().any(Pair::is_thing)
+        let is_same_role = |pair: &Pair<'_>| pair.is_thing() || pair.earlier.unique && pair.same_word();
+        statement.form == Form::Sentence && attributes.any(is_verb) && self.pairs.iter().any(is_same_role)
     }
 
     /// Tells whether the shared attribute takes several values.
@@ -337,7 +410,11 @@ impl<'a> Alignment<'a> {
             is_named && (pair.in_both_heads() || pair.in_earlier_head() && is_headless)
         });
         let count = heads.count() + usize::from(self.both_speak());
-        let is_stated = self.later.is_naming() || self.later.statement.announces_change();
+        let later = self.later.statement;
+        let mut tail = later.terms.iter().filter(|term| !later.in_head(term)).peekable();
+        // `Log level: INFO`, `logs at DEBUG`
+        let is_name = tail.peek().is_some() && tail.all(Term::is_name);
+        let is_stated = self.later.is_naming() || later.announces_change() || is_name;
         // `The mayor is A`, `Mayor: B`
         let are_named = [&self.earlier, &self.later].iter().all(|side| {
             let mut tail = side.statement.terms.iter().filter(|term| !side.statement.in_head(term));
@@ -347,6 +424,7 @@ impl<'a> Alignment<'a> {
         let same_heads = self.shares_noun() && is_enough && is_stated && !is_apart(&self.later);
         // `The studio switched to Godot as its game engine`
         let restated = self.pairs.iter().filter(|pair| pair.in_earlier_head() && pair.is_thing()).count();
+        let restated = restated + usize::from(self.both_speak());
         same_heads || restated >= 2 && self.later.statement.has(Cue::Change)
     }
 
@@ -374,7 +452,7 @@ impl<'a> Alignment<'a> {
         const PLACES: [&str; 3] = ["@location", "@home", "@directory"];
         let preposition = |side: &Side<'a>| {
             let mut names = side.rest.iter().filter(|term| !side.statement.in_head(term));
-            side.link_before(names.find(|term| term.class == Class::Name)?)
+            side.link_before(names.find(|term| term.is_name())?)
         };
         let is_compound = |side: &Side<'_>, term: &Term| {
             let mut next = side.statement.terms.iter().filter(|next| next.start == term.end && next.generic);
@@ -431,8 +509,10 @@ impl<'a> Alignment<'a> {
         // Not `Ann left her keys`.
         let leaves = |mark: &Mark| {
             let next = later.tokens.get(mark.end).filter(|_| later.tokens[mark.end - 1].stop == ' ');
-            let is_last =
-                next.is_none_or(|next| later.prepositions.contains(&mark.end) || next.lower == "and");
+            let is_last = next.is_none_or(|next| {
+                const AFTER: [&str; 5] = ["and", "last", "this", "yesterday", "today"];
+                later.prepositions.contains(&mark.end) || AFTER.contains(&next.lower.as_str())
+            });
             mark.cue == Cue::End && is_last && mark.start <= later.head + 1
         };
         let is_role =
@@ -472,6 +552,36 @@ impl<'a> Alignment<'a> {
         })
     }
 
+    /// The later statement says to what the subject of the earlier one changed: `The topic is reefs`, `changed the topic to
+    /// mangroves`.
+    fn changed_to(&self) -> Option<Difference> {
+        const TO: [&str; 8] = ["to", "into", "auf", "zu", "a", "à", "en", "nach"];
+        let later = self.later.statement;
+        let change = later.cues.iter().find(|mark| mark.cue == Cue::Change)?;
+        let to =
+            (change.start..later.tokens.len()).find(|at| TO.contains(&later.tokens[*at].lower.as_str()))?;
+        let new = self.later.rest.iter().find(|term| term.start > to && term.is_thing())?;
+        let earlier = self.earlier.statement;
+        let old = self.earlier.rest.iter().find(|term| !earlier.in_head(term) && term.is_thing())?;
+        let shared =
+            self.pairs.iter().filter(|pair| pair.in_earlier_head() && pair.earlier.class != Class::Verb);
+        let is_same = shared.count() >= 2 && !self.earlier.has_own_head(Term::is_thing);
+        let is_value = self.earlier.is_naming() && new.start <= to + 3;
+        (is_same && is_value).then(|| self.of_places(LIKELY, Basis::Value, old.places(), new.places()))
+    }
+
+    /// A choice between the same two things, the other way round: `prefers email over calls`, `would rather be called
+    /// than mailed`.
+    fn reordered(&self) -> Option<Difference> {
+        let chosen = self.earlier.statement.choice()?;
+        let other = self.later.statement.choice()?;
+        let at = |pair: &&Pair<'_>| [pair.earlier.start < chosen, pair.later.start < other];
+        let tail = || self.pairs.iter().filter(|pair| pair.in_no_head());
+        let first = tail().find(|pair| at(pair) == [true, false])?;
+        tail().find(|pair| at(pair) == [false, true])?;
+        Some(self.of_pair(CLEAR, Basis::State, first))
+    }
+
     /// The later statement says that what the earlier one states has ended.
     fn ended(&self) -> Option<Difference> {
         const MAX_OBJECT_DISTANCE: usize = 3;
@@ -486,6 +596,7 @@ impl<'a> Alignment<'a> {
             || ![&self.earlier, &self.later].iter().any(|side| side.has_own_head(Term::is_thing));
         let content = self.pairs.iter().filter(|pair| match pair.earlier.class {
             Class::Verb => false,
+            Class::Noun | Class::Attribute if self.is_part(pair) => false,
             Class::State => pair.same_word(),
             _ => true,
         });
@@ -498,11 +609,22 @@ impl<'a> Alignment<'a> {
             earlier: None,
             later: None,
             places: [Vec::new(), Vec::new()],
+            kind: None,
+            needs_object: false,
         })
     }
 }
 
 impl<'a> Side<'a> {
+    /// Tells whether a state describes a noun that the other statement lacks: `a red bicycle`.
+    fn describes_own_noun(&self, state: &State) -> bool {
+        // `brothers` is itself a noun.
+        let is_noun =
+            self.statement.cues.iter().any(|mark| mark.cue == Cue::Many && mark.start == state.start);
+        let follows = self.statement.tokens[state.end - 1].stop == ' ';
+        follows && !is_noun && self.rest.iter().any(|term| term.start == state.end && term.is_nominal())
+    }
+
     /// Tells whether a date says when a change happened, not what changed: `repainted in 2004`.
     fn is_time_of_change(&self, value: &Value) -> bool {
         const POINTS: [&str; 13] =
@@ -517,6 +639,14 @@ impl<'a> Side<'a> {
         matches!(value.kind, Kind::Date(_) | Kind::Weekday(_))
             && statement.cues.iter().any(is_near)
             && before.is_some_and(|word| POINTS.contains(&word))
+    }
+
+    /// Returns the preposition directly before a term or its article.
+    pub(super) fn preposition_before(&self, term: &Term) -> Option<&'a str> {
+        let statement = self.statement;
+        let mut before = (term.start.saturating_sub(2)..term.start).rev();
+        let at = before.find(|at| statement.prepositions.contains(at))?;
+        Some(without_article(&statement.tokens[at].lower))
     }
 
     /// Returns the last preposition before a term.

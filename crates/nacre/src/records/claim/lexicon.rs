@@ -1,10 +1,11 @@
 //! The vocabulary of statements in each language: `words/LANGUAGE/claims.txt` as a table of phrases.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
-use rust_stemmers::{Algorithm, Stemmer};
+use rust_stemmers::Algorithm;
 
+use crate::base::stem::stem;
 use crate::base::words::{self, Table};
 use crate::index::analyse::fold_marks;
 
@@ -30,8 +31,9 @@ pub(super) enum Meaning {
     Attribute(&'static str, bool),
     /// One of several sides that exclude each other.
     Opposite(&'static str, u8),
-    /// A member of a class of things named side by side, such as `production` and `staging`.
-    Contrast(&'static str),
+    /// A member of a class of things named side by side, such as `production` and `staging`: the class, and the
+    /// number of the member.
+    Contrast(&'static str, u8),
     Month(u8),
     Weekday(u8),
     /// How often, as the seconds in between.
@@ -156,9 +158,32 @@ const MAX_GAP: usize = 4;
 pub(super) struct Lexicon {
     stemmer: Option<Algorithm>,
     phrases: HashMap<String, Vec<Phrase>>,
-    /// Function words as they are written: they tell the language.
-    function_words: Vec<&'static str>,
 }
+
+static IRREGULAR: Table = words::CLAIMS_ENGLISH.table("irregular");
+
+/// Irregular English forms, each with the stem of its base form: `written` is a form of `write`.
+static FORMS: LazyLock<HashMap<&'static str, String>> = LazyLock::new(|| {
+    let rows = IRREGULAR.iter().flat_map(|(base, forms)| split(forms).map(move |form| (form, *base)));
+    rows.map(|(form, base)| (form, stem(Algorithm::English, base))).collect()
+});
+
+/// The function words of all languages as they are written, each with the languages that have it as bits.
+static FUNCTION_WORDS: LazyLock<HashMap<&'static str, u8>> = LazyLock::new(|| {
+    let mut words: HashMap<&'static str, u8> = HashMap::new();
+    for (language, tables) in LANGUAGES.iter().take(CHINESE).enumerate() {
+        let is_function = |class: &str| !matches!(cue(class), Meaning::Cue(_) | Meaning::Generic);
+        let phrases = tables
+            .cues
+            .iter()
+            .filter(|(class, _)| is_function(class))
+            .flat_map(|(_, phrases)| split(phrases));
+        for word in phrases.filter(|phrase| !phrase.contains(' ')) {
+            *words.entry(word).or_default() |= 1 << language;
+        }
+    }
+    words
+});
 
 struct Phrase {
     /// The stems after the first; an empty one is a gap.
@@ -188,22 +213,53 @@ impl Lexicon {
         }
         // `MIT` is not the German word.
         let is_word = |token: &&Token| !token.text.chars().all(char::is_uppercase);
-        let count = |language: usize| {
+        let words = || tokens.iter().filter(is_word);
+        let mut counts = [0u8; CHINESE];
+        for languages in words().filter_map(|token| FUNCTION_WORDS.get(token.lower.as_str())) {
+            let has = |language: usize| u8::from(languages & 1 << language != 0);
+            (0..CHINESE).for_each(|language| counts[language] += has(language));
+        }
+        let most = counts.iter().max().copied().unwrap_or_default();
+        let mut best = (0..CHINESE).filter(|language| counts[*language] == most);
+        // Words with content decide between languages with the same function words.
+        let known = |language: usize| {
             let lexicon = lexicon(language);
-            let known = |token: &Token| {
-                2 * usize::from(lexicon.function_words.binary_search(&token.lower.as_str()).is_ok())
-                    + usize::from(lexicon.phrases.contains_key(&lexicon.stem(&token.lower)))
-            };
-            tokens.iter().filter(is_word).map(known).sum::<usize>()
+            words().filter(|token| lexicon.phrases.contains_key(&lexicon.stem(&token.lower))).count()
         };
-        lexicon((0..CHINESE).rev().max_by_key(|language| count(*language)).unwrap_or(0))
+        let first = best.next().unwrap_or(0);
+        let rest: Vec<usize> = best.collect();
+        if rest.is_empty() {
+            return lexicon(first);
+        }
+        lexicon(
+            rest.into_iter().rev().chain([first]).max_by_key(|language| known(*language)).unwrap_or(first),
+        )
+    }
+
+    /// Tells whether a phrase begins with a word of this stem.
+    pub(super) fn knows(&self, stem: &str) -> bool {
+        self.phrases.contains_key(stem)
+    }
+
+    pub(super) fn is_german(&self) -> bool {
+        self.stemmer.is_some_and(|stemmer| matches!(stemmer, Algorithm::German))
+    }
+
+    pub(super) fn is_english(&self) -> bool {
+        self.stemmer.is_some_and(|stemmer| matches!(stemmer, Algorithm::English))
     }
 
     /// Returns the stem of a word in lower case, without accents.
     pub(super) fn stem(&self, lower: &str) -> String {
+        if self.is_english()
+            && let Some(base) = FORMS.get(lower)
+        {
+            return base.clone();
+        }
         match self.stemmer {
             Some(algorithm) if lower.chars().all(char::is_alphabetic) => {
-                fold_marks(&Stemmer::create(algorithm).stem(lower))
+                let stem = stem(algorithm, lower);
+                if stem.is_ascii() { stem } else { fold_marks(&stem) }
             }
             // `A100s` is the plural of `A100`.
             _ => match lower.strip_suffix('s') {
@@ -233,30 +289,27 @@ impl Lexicon {
             };
             longer
                 && inside
-                && (group(other.meaning) == group(one.meaning) || matches!(one.meaning, Meaning::Contrast(_)))
+                && (group(other.meaning) == group(one.meaning)
+                    || matches!(one.meaning, Meaning::Contrast(..)))
         };
-        let hidden: Vec<bool> = found.iter().map(|one| found.iter().any(|other| hides(other, one))).collect();
-        found.iter_mut().zip(hidden).for_each(|(one, hidden)| one.hidden = hidden);
+        let phrases: Vec<Match> = found.iter().filter(|one| one.end > one.start + 1).copied().collect();
+        for one in &mut found {
+            one.hidden = phrases.iter().any(|phrase| hides(phrase, one));
+        }
         found
     }
 
     fn build(tables: &'static Tables) -> Lexicon {
         let stemmer = tables.stemmer;
-        let mut lexicon = Lexicon { stemmer, phrases: HashMap::new(), function_words: Vec::new() };
+        let mut lexicon = Lexicon { stemmer, phrases: HashMap::new() };
         for (class, phrases) in tables.cues.iter() {
-            let is_function = !matches!(cue(class), Meaning::Cue(_) | Meaning::Generic);
             // Only attributes take every form of a word: the noun `move` is not the verb `moved`.
             lexicon.add(
                 phrases,
                 cue(class),
                 !matches!(cue(class), Meaning::Generic | Meaning::Cue(Cue::Many)),
             );
-            if is_function {
-                lexicon.function_words.extend(split(phrases).filter(|phrase| !phrase.contains(' ')));
-            }
         }
-        lexicon.function_words.sort_unstable();
-        lexicon.function_words.dedup();
         for (name, phrases) in tables.attributes.iter() {
             let unique = name.strip_suffix(" !");
             lexicon.add(phrases, Meaning::Attribute(unique.unwrap_or(name), unique.is_some()), false);
@@ -267,7 +320,10 @@ impl Lexicon {
             }
         }
         for (name, phrases) in tables.contrasts.iter() {
-            lexicon.add(phrases, Meaning::Contrast(name), false);
+            for (member, spellings) in (0..).zip(split(phrases)) {
+                let add = |spelling| lexicon.add(spelling, Meaning::Contrast(name, member), false);
+                spellings.split('/').for_each(add);
+            }
         }
         for (name, phrases) in tables.calendar.iter() {
             lexicon.add(phrases, calendar(name), true);
@@ -341,7 +397,7 @@ fn group(meaning: Meaning) -> u8 {
     match meaning {
         Meaning::Attribute(..) => 1,
         Meaning::Opposite(..) => 2,
-        Meaning::Contrast(_) => 3,
+        Meaning::Contrast(..) => 3,
         Meaning::Month(_)
         | Meaning::Weekday(_)
         | Meaning::Every(_)

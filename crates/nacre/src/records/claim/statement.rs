@@ -5,13 +5,11 @@ use std::ops::Range;
 
 use super::lexicon::{Cue, Lexicon, Match, Meaning, is_han};
 use super::token::{self, Token};
-use super::value::{self, Kind, Value};
+use super::value::{self, Date, Kind, Value};
 
 /// One read statement.
 #[derive(Debug)]
 pub struct Statement {
-    /// The text without case and punctuation: equal texts never conflict.
-    pub(super) plain: String,
     pub(super) tokens: Vec<Token>,
     pub(super) terms: Vec<Term>,
     pub(super) values: Vec<Value>,
@@ -49,7 +47,8 @@ pub(super) struct Term {
     /// Its keys: its stem, and `@name` for each attribute that it names.
     pub(super) keys: Vec<String>,
     pub(super) class: Class,
-    pub(super) contrast: Option<&'static str>,
+    /// Its class and member, if it is one of several things named side by side.
+    pub(super) contrast: Option<(&'static str, u8)>,
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) negated: bool,
@@ -92,6 +91,13 @@ impl Term {
         self.start..self.end
     }
 
+    /// Tells whether it names what a value measures: `diameter` for `2 mm`.
+    pub(super) fn names_measure(&self, kind: &Kind) -> bool {
+        let measures = kind.measures();
+        let mut attributes = self.keys.iter().filter_map(|key| key.strip_prefix('@'));
+        attributes.any(|attribute| measures.contains(&attribute))
+    }
+
     /// The keys that are words, not attributes.
     pub(super) fn words(&self) -> impl Iterator<Item = &String> {
         self.keys.iter().filter(|key| !key.starts_with('@'))
@@ -99,8 +105,14 @@ impl Term {
 
     /// Tells whether two terms are the same word, words of one family, or words for the same attribute.
     pub(super) fn is_same(&self, other: &Term) -> bool {
-        self.keys.iter().any(|key| other.keys.iter().any(|known| key == known || is_alike(key, known)))
+        self.keys.iter().any(|key| other.keys.iter().any(|known| is_same_key(key, known)))
+            || self.contrast.is_some() && self.contrast == other.contrast
     }
+}
+
+/// Tells whether two keys are the same, or of one family.
+pub(super) fn is_same_key(one: &str, other: &str) -> bool {
+    one == other || is_alike(one, other)
 }
 
 /// Tells whether two stems are of one family: `alergia` and `alérgica`, `license` and `relicense`.
@@ -134,6 +146,8 @@ pub(super) struct State {
     pub(super) negated: bool,
     /// It only can be so: `can be turned on`.
     pub(super) possible: bool,
+    /// It follows a form of `to be`: `is optional`.
+    pub(super) predicative: bool,
     pub(super) start: usize,
     pub(super) end: usize,
 }
@@ -191,6 +205,32 @@ impl Statement {
         cues.iter().any(|cue| self.has(*cue)) || self.tokens.iter().any(|token| token.stop == '→')
     }
 
+    /// Returns where the second of two weighed things begins: after `over` in `prefers email over calls`.
+    pub(super) fn choice(&self) -> Option<usize> {
+        let is = |words: &'static [&'static str]| move |token: &Token| words.contains(&token.lower.as_str());
+        let prefers = is(&[
+            "prefer",
+            "prefers",
+            "preferred",
+            "rather",
+            "favours",
+            "favors",
+            "bevorzugt",
+            "lieber",
+            "prefiere",
+            "préfère",
+        ]);
+        let weighs = is(&["over", "than", "to", "als", "que", "a", "à"]);
+        let start = self.tokens.iter().position(prefers)? + 2;
+        self.tokens.iter().skip(start).position(weighs).map(|at| start + at + 1)
+    }
+
+    /// Tells whether two statements are the same text, apart from case and punctuation.
+    pub(super) fn is_same(&self, other: &Statement) -> bool {
+        self.tokens.len() == other.tokens.len()
+            && self.tokens.iter().zip(&other.tokens).all(|(one, other)| one.lower == other.lower)
+    }
+
     pub(super) fn text(&self, places: Range<usize>) -> String {
         let words: Vec<&str> = self.tokens[places].iter().map(|token| token.text.as_str()).collect();
         words.join(if words.iter().all(|word| word.starts_with(is_han)) { "" } else { " " })
@@ -201,8 +241,57 @@ impl Statement {
         self.in_head(term) && !self.terms.iter().any(|next| next.start > term.start && self.in_head(next))
     }
 
+    /// Tells whether it names who holds a role: `Oliver is the goalkeeper of the team`.
+    pub(super) fn names_holder(&self) -> bool {
+        const THE: [&str; 12] =
+            ["the", "our", "my", "his", "her", "their", "der", "die", "unser", "unsere", "el", "le"];
+        let mut head = self.terms.iter().filter(|term| self.in_head(term));
+        let is_the = self.tokens.get(self.head + 1).is_some_and(|token| THE.contains(&token.lower.as_str()));
+        self.copula && is_the && self.head > 0 && head.all(|term| term.class == Class::Name)
+    }
+
+    /// Tells whether a noun of the head is what the statement is about, not what describes it: `deposit` in `the deposit
+    /// for the studio`.
+    pub(super) fn is_topic(&self, term: &Term) -> bool {
+        let ends =
+            |at: usize| at == self.head || self.prepositions.contains(&at) || self.genitives.contains(&at);
+        self.in_head(term) && ends(term.end)
+    }
+
     pub(super) fn in_head(&self, term: &Term) -> bool {
         term.start < self.head
+    }
+}
+
+/// The meanings of the words of a statement, by where they begin.
+pub(super) struct Meanings {
+    matches: Vec<Match>,
+    /// Where the matches of each token begin, and where those of the last one end.
+    starts: Vec<usize>,
+}
+
+impl Meanings {
+    /// `matches` is ordered by where they begin.
+    fn new(matches: Vec<Match>, tokens: usize) -> Meanings {
+        let mut starts = vec![0; tokens + 2];
+        matches.iter().for_each(|found| starts[found.start + 1] += 1);
+        (1..starts.len()).for_each(|at| starts[at] += starts[at - 1]);
+        Meanings { matches, starts }
+    }
+
+    /// Returns the meanings that begin at a token.
+    pub(super) fn get(&self, at: usize) -> &[Match] {
+        let last = self.starts.len() - 1;
+        &self.matches[self.starts[at.min(last)]..self.starts[(at + 1).min(last)]]
+    }
+
+    /// Some words that can be verbs are nouns here.
+    fn remove_verbs(&mut self, nouns: &[usize]) {
+        let is_noun = |found: &Match| found.meaning == Meaning::Verb && nouns.contains(&found.start);
+        if self.matches.iter().any(is_noun) {
+            let matches = self.matches.iter().filter(|found| !is_noun(found)).copied().collect();
+            *self = Meanings::new(matches, self.starts.len() - 2);
+        }
     }
 }
 
@@ -211,19 +300,18 @@ fn read(mut tokens: Vec<Token>, context_end: usize) -> Statement {
     for token in &mut tokens {
         token.stem = lexicon.stem(&token.lower);
     }
-    let matches = lexicon.matches(&tokens);
-    let mut meanings: Vec<Vec<Match>> = vec![Vec::new(); tokens.len()];
-    for found in &matches {
-        meanings[found.start].push(*found);
+    if lexicon.is_german() {
+        split_genitives(&mut tokens, lexicon);
     }
-    for at in 0..tokens.len() {
-        if is_noun_form(&tokens, &meanings, at) {
-            meanings[at].retain(|found| found.meaning != Meaning::Verb);
-        }
-    }
+    let mut meanings = Meanings::new(lexicon.matches(&tokens), tokens.len());
+    let is_english = lexicon.is_english();
+    let is_noun = |at: &usize| is_noun_form(&tokens, &meanings, *at, is_english);
+    let nouns: Vec<usize> = (0..tokens.len()).filter(is_noun).collect();
+    meanings.remove_verbs(&nouns);
+    let matches = &meanings.matches;
     let values = value::values(&tokens, &meanings);
     let in_value = |at: usize| values.iter().any(|value| (value.start..value.end).contains(&at));
-    let cues: Vec<Mark> = matches
+    let mut cues: Vec<Mark> = matches
         .iter()
         .filter(|found| !in_value(found.start))
         .filter(|found| !found.hidden)
@@ -232,6 +320,24 @@ fn read(mut tokens: Vec<Token>, context_end: usize) -> Statement {
             _ => None,
         })
         .collect();
+    // `from 9 to 5` is a range, `from 2010 to 2015` is one that is over.
+    let is_range = |mark: &Mark| {
+        mark.cue == Cue::Replace
+            && mark.gap
+            && matches!(tokens[mark.start].lower.as_str(), "from" | "von" | "de")
+    };
+    if !cues.iter().any(|mark| mark.cue == Cue::Change) {
+        let is_year = |at: usize| {
+            let year = values.iter().find(|value| value.start == at).map(|value| &value.kind);
+            matches!(year, Some(Kind::Date(Date { year: Some(_), .. })))
+        };
+        for mark in &mut cues {
+            if is_range(mark) && is_year(mark.start + 1) && is_year(mark.end) {
+                mark.cue = Cue::Past;
+            }
+        }
+        cues.retain(|mark| !is_range(mark));
+    }
     let negations: Vec<usize> = matches
         .iter()
         .filter(|found| matches!(found.meaning, Meaning::Cue(Cue::Negation | Cue::Anymore)))
@@ -253,12 +359,23 @@ fn read(mut tokens: Vec<Token>, context_end: usize) -> Statement {
             let has_negation = negations.iter().any(|at| (found.start..found.end).contains(at));
             let negated = negated(found.start) && !has_negation;
             let possible = found.start > 0 && MODALS.contains(&tokens[found.start - 1].lower.as_str());
-            states.push(State { name, side, negated, possible, start: found.start, end: found.end });
+            let before =
+                found.start.checked_sub(1 + usize::from(negated)).map(|at| tokens[at].lower.as_str());
+            let predicative = before.is_some_and(|word| BE.contains(&word));
+            states.push(State {
+                name,
+                side,
+                negated,
+                possible,
+                predicative,
+                start: found.start,
+                end: found.end,
+            });
         }
     }
     let mut at = 0;
     while at < tokens.len() {
-        let here = &meanings[at];
+        let here = meanings.get(at);
         let value = values.iter().find(|value| value.start == at);
         // A number that labels a noun is a part of its name: `rack 4`.
         if let Some(value) = value {
@@ -279,7 +396,14 @@ fn read(mut tokens: Vec<Token>, context_end: usize) -> Statement {
             }
             None => {
                 let whole = here.iter().filter(|found| !found.hidden && !found.gap).map(|found| found.end);
-                at = whole.max().unwrap_or(at + 1);
+                let end = whole.max().unwrap_or(at + 1);
+                // `se mudó` is a phrase in which `mudó` names an attribute.
+                let names = |at: &usize| {
+                    let is_attribute =
+                        |found: &Match| !found.hidden && matches!(found.meaning, Meaning::Attribute(..));
+                    meanings.get(*at).iter().any(is_attribute)
+                };
+                at = (at + 1..end).find(names).unwrap_or(end);
             }
         }
     }
@@ -289,29 +413,36 @@ fn read(mut tokens: Vec<Token>, context_end: usize) -> Statement {
         && first.start == 0
         && first.class == Class::Noun
         && first.contrast.is_none()
-        && meanings[0].is_empty()
+        && meanings.get(0).is_empty()
         && tokens[0].capital
         && (whole_head && form == Form::Sentence || tokens[0].possessive)
     {
         first.class = Class::Name;
     }
     // `No dogs in the café` is a rule without a verb.
-    let verbless =
-        !meanings.iter().flatten().any(|found| matches!(found.meaning, Meaning::Auxiliary | Meaning::Verb));
+    let verbless = !matches.iter().any(|found| matches!(found.meaning, Meaning::Auxiliary | Meaning::Verb));
     if negations.first() == Some(&0) && verbless {
-        states.push(State { name: "allowed +", side: 1, negated: false, possible: false, start: 0, end: 1 });
+        let rule = State {
+            name: "allowed +",
+            side: 1,
+            negated: false,
+            possible: false,
+            predicative: false,
+            start: 0,
+            end: 1,
+        };
+        states.push(rule);
     }
     // A sentence that begins with its verb leaves out who speaks: `Gave up coffee`.
     let begins = |found: &Match| matches!(found.meaning, Meaning::Cue(Cue::Change | Cue::End));
-    let speaker = meanings.iter().flatten().any(|found| found.meaning == Meaning::Speaker)
-        || context_end == 0 && meanings.first().is_some_and(|here| here.iter().any(begins));
+    let speaker = matches.iter().any(|found| found.meaning == Meaning::Speaker)
+        || context_end == 0 && meanings.get(0).iter().any(begins);
     let question = tokens.last().is_some_and(|token| token.stop == '?');
-    let is_copula = |meaning: Meaning| matches!(meaning, Meaning::Auxiliary | Meaning::Attribute("name", _));
+    let is_name = |found: &Match| matches!(found.meaning, Meaning::Attribute("name", _));
     let group_speaks = tokens.iter().any(|token| WE.contains(&token.lower.as_str()));
-    let copula = meanings.get(head).is_some_and(|here| here.iter().any(|found| is_copula(found.meaning)));
-    let plain = tokens.iter().map(|token| token.lower.as_str()).collect::<Vec<_>>().join(" ");
+    let is_be = tokens.get(head).is_some_and(|token| BE.contains(&token.lower.as_str()));
+    let copula = is_be || meanings.get(head).iter().any(is_name);
     Statement {
-        plain,
         tokens,
         terms,
         values,
@@ -337,27 +468,61 @@ const WE: [&str; 13] = [
     "we", "us", "our", "ours", "wir", "uns", "unser", "unsere", "nosotros", "nuestro", "nous", "notre", "nos",
 ];
 
+/// Forms of `to be`.
+const BE: [&str; 27] = [
+    "is", "are", "was", "were", "be", "been", "being", "am", "becomes", "became", "ist", "sind", "war",
+    "waren", "bin", "wird", "es", "son", "era", "fue", "está", "están", "est", "sont", "était", "suis", "是",
+];
+
 /// Words before a verb that make it a possibility.
 const MODALS: [&str; 6] = ["can", "could", "kann", "puede", "peut", "be"];
 
+/// Marks owners that are written with an `s`: `Omas Geburtstag`.
+fn split_genitives(tokens: &mut [Token], lexicon: &Lexicon) {
+    for at in 1..tokens.len() {
+        let next = tokens[at].capital;
+        let token = &mut tokens[at - 1];
+        let is_name = token.capital && token.lower.len() > 3 && !lexicon.knows(&token.stem);
+        if is_name && next && token.stop == ' ' && token.lower.ends_with('s') && !token.lower.ends_with("ss")
+        {
+            token.lower.pop();
+            token.stem = lexicon.stem(&token.lower);
+            token.possessive = true;
+        }
+    }
+}
+
 /// Tells whether a word that can be a verb is a noun: `Reports are sent`, `the builds`, `Jo's return flight`.
-fn is_noun_form(tokens: &[Token], meanings: &[Vec<Match>], at: usize) -> bool {
+fn is_noun_form(tokens: &[Token], meanings: &Meanings, at: usize, is_english: bool) -> bool {
     const DETERMINERS: [&str; 14] =
         ["the", "a", "an", "my", "our", "your", "his", "her", "its", "their", "this", "that", "each", "no"];
     let is_verb = |found: &Match| matches!(found.meaning, Meaning::Auxiliary | Meaning::Verb);
-    let before_verb = meanings.get(at + 1).is_some_and(|next| next.iter().any(is_verb));
+    let before_verb = meanings.get(at + 1).iter().any(is_verb);
     let after_determiner = at > 0
         && tokens[at - 1].stop == ' '
         && (tokens[at - 1].possessive || DETERMINERS.contains(&tokens[at - 1].lower.as_str()));
     let token = &tokens[at];
-    token.stop == ' ' && before_verb || token.opens && token.lower.ends_with('s') || after_determiner
+    token.stop == ' ' && before_verb
+        || is_english && token.opens && token.lower.ends_with('s')
+        || after_determiner
+}
+
+/// Tells whether a word follows a pronoun that is a subject, so that it is a verb: `we store`.
+fn is_after_pronoun(tokens: &[Token], at: usize) -> bool {
+    const PRONOUNS: [&str; 13] =
+        ["i", "we", "you", "he", "she", "they", "ich", "wir", "er", "je", "nous", "ils", "elles"];
+    let before = at.checked_sub(1).map(|at| &tokens[at]);
+    before.is_some_and(|token| token.stop == ' ' && PRONOUNS.contains(&token.lower.as_str()))
+        && tokens[at].lower.starts_with(char::is_alphabetic)
+        && !tokens[at].capital
 }
 
 /// Finds where the head ends.
-fn head(tokens: &[Token], meanings: &[Vec<Match>], context_end: usize) -> (usize, Form) {
+fn head(tokens: &[Token], meanings: &Meanings, context_end: usize) -> (usize, Form) {
     const MAX_KEY_WORDS: usize = 8;
-    let has =
-        |at: usize, wanted: &dyn Fn(Meaning) -> bool| meanings[at].iter().any(|found| wanted(found.meaning));
+    let has = |at: usize, wanted: &dyn Fn(Meaning) -> bool| {
+        meanings.get(at).iter().any(|found| wanted(found.meaning))
+    };
     let is_empty = |meaning: Meaning| {
         matches!(
             meaning,
@@ -406,6 +571,7 @@ fn head(tokens: &[Token], meanings: &[Vec<Match>], context_end: usize) -> (usize
     };
     let is_pivot = |at: usize| {
         has(at, &is_verb) && !tokens[at].joined
+            || is_after_pronoun(tokens, at) && !has(at, &is_empty)
             || is_unknown_verb(at)
             || at > context_end && tokens[at - 1].stop == '→'
     };
@@ -453,12 +619,13 @@ fn term(tokens: &[Token], here: &[Match], at: usize, in_key: bool) -> Option<Ter
     let attributes: Vec<&Match> =
         shown().filter(|found| matches!(found.meaning, Meaning::Attribute(..))).collect();
     // A key has no verb: `read timeout`.
-    let is_verb = !in_key && here.iter().any(|found| found.meaning == Meaning::Verb);
+    let is_verb =
+        !in_key && here.iter().any(|found| found.meaning == Meaning::Verb) || is_after_pronoun(tokens, at);
     let contrasted = shown().filter(|_| !is_verb).find_map(|found| match found.meaning {
-        Meaning::Contrast(name) => Some((name, found.end)),
+        Meaning::Contrast(name, member) => Some(((name, member), found.end)),
         _ => None,
     });
-    let contrast = contrasted.map(|(name, _)| name);
+    let contrast = contrasted.map(|(member, _)| member);
     if let Some(longest) =
         attributes.iter().map(|found| if found.gap { found.start + 1 } else { found.end }).max()
     {
@@ -505,7 +672,8 @@ fn term(tokens: &[Token], here: &[Match], at: usize, in_key: bool) -> Option<Ter
         return None;
     }
     let has_digit = token.text.bytes().any(|byte| byte.is_ascii_digit() || matches!(byte, b'_' | b'/'))
-        || token.text.starts_with('.');
+        || token.text.contains('.')
+        || token.tag;
     let class = if token.text.starts_with(is_han) {
         Class::Character
     } else if has_digit {

@@ -1,6 +1,7 @@
 //! Whether two statements are about the same subject.
 
 use super::align::{Alignment, Pair, Side};
+use super::lexicon::Cue;
 use super::statement::{Class, Statement, Term};
 use super::value::Relation;
 
@@ -19,6 +20,7 @@ impl Alignment<'_> {
         let anchored = self.pairs.iter().any(|pair| self.is_subject(pair))
             || self.both_speak() && !self.pairs.is_empty()
             || self.pairs.iter().filter(|pair| pair.is_thing()).count() >= 2
+            || self.has_other_holder()
             || self.names_old_value();
         if !anchored {
             return 0.0;
@@ -56,13 +58,18 @@ impl Alignment<'_> {
         match pair.earlier.class {
             Class::Verb | Class::State => false,
             Class::Attribute => in_head(&self.earlier, pair.earlier) && in_head(&self.later, pair.later),
-            Class::Noun => pair.in_any_head() && !self.is_part(pair),
+            Class::Noun => pair.in_any_head() && (!self.is_part(pair) || self.changes_attribute()),
             Class::Name | Class::Code | Class::Character => pair.in_any_head(),
         }
     }
 
+    /// Tells whether the later statement speaks of a change of an attribute that both name.
+    fn changes_attribute(&self) -> bool {
+        self.later.statement.has(Cue::Change) && self.shares_attribute()
+    }
+
     /// Tells whether a shared noun names only a part of a thing in one statement: `the pool` and `the pool hall`.
-    fn is_part(&self, pair: &Pair<'_>) -> bool {
+    pub(super) fn is_part(&self, pair: &Pair<'_>) -> bool {
         let continues = |side: &Side<'_>, term: &Term| {
             let last = &side.statement.tokens[term.end - 1];
             let is_head = |next: &&Term| {
@@ -103,19 +110,18 @@ impl Alignment<'_> {
 
     /// Tells whether the statements are about different subjects.
     pub(super) fn has_other_subject(&self) -> bool {
-        (self.has_contrast() || self.shares_only_attribute()) && !self.names_old_value()
-            || self.has_other_label()
+        (self.has_contrast() || self.shares_only_attribute() && !self.has_other_holder())
+            && !self.names_old_value()
+            || self.pairs.iter().any(|pair| pair.in_both_heads() && Self::has_other_label(pair))
             || self.has_other_number()
             || self.has_other_state()
-            || self.has_other_name()
+            || self.has_other_name() && !self.has_other_holder()
             || self.is_crossed()
+            || self.has_other_direction()
     }
 
     /// Different members of one class: `production` and `staging`.
     fn has_contrast(&self) -> bool {
-        fn members(statement: &Statement) -> impl Iterator<Item = (&'static str, &Term)> {
-            statement.terms.iter().filter_map(|term| term.contrast.map(|class| (class, term)))
-        }
         // `free` is a value in `entry is free` and names a subject in `free accounts`.
         let qualifies = |statement: &Statement, term: &Term| {
             let modifies =
@@ -123,20 +129,19 @@ impl Alignment<'_> {
             let is_state = statement.states.iter().any(|state| state.start == term.start);
             !is_state || modifies || statement.in_head(term)
         };
-        let has = |statement: &Statement, term: &Term| {
-            statement.terms.iter().any(|other| other.keys[0] == term.keys[0])
+        let own = |side: &Side<'_>| -> Vec<&'static str> {
+            let terms = side.rest.iter().filter(|term| qualifies(side.statement, term));
+            terms.filter_map(|term| term.contrast).map(|(class, _)| class).collect()
         };
-        let earlier = self.earlier.statement;
-        let later = self.later.statement;
-        members(earlier).filter(|(_, one)| !has(later, one) && qualifies(earlier, one)).any(|(class, _)| {
-            members(later)
-                .any(|(other, term)| other == class && !has(earlier, term) && qualifies(later, term))
-        })
+        let later = own(&self.later);
+        own(&self.earlier).iter().any(|class| later.contains(class))
     }
 
     /// Where only an attribute is shared, neither statement may name a subject of its own.
     fn shares_only_attribute(&self) -> bool {
-        let is_apart = |side: &Side<'_>| side.has_own_head(Term::is_nominal) || side.has_own_object();
+        // `new` is no subject of its own.
+        let is_subject = |term: &Term| term.is_nominal() && !matches!(term.contrast, Some(("kind", _)));
+        let is_apart = |side: &Side<'_>| side.has_own_head(is_subject) || side.has_own_object();
         // `price` and `rent` are one attribute of two things.
         let mut heads = self.pairs.iter().filter(|pair| pair.in_both_heads()).peekable();
         let has_other_word = heads.peek().is_some() && !heads.any(Pair::shares_word);
@@ -144,13 +149,10 @@ impl Alignment<'_> {
     }
 
     /// Different labels of one noun: `rack 4` and `rack 5`.
-    fn has_other_label(&self) -> bool {
+    pub(super) fn has_other_label(pair: &Pair<'_>) -> bool {
         let label = |term: &Term| term.keys.iter().find(|key| key.contains(' ')).cloned();
-        let differs = |pair: &Pair<'_>| {
-            let labels = label(pair.earlier).zip(label(pair.later));
-            labels.is_some_and(|(one, other)| one != other)
-        };
-        self.pairs.iter().any(|pair| pair.in_both_heads() && differs(pair))
+        let labels = label(pair.earlier).zip(label(pair.later));
+        labels.is_some_and(|(one, other)| one != other)
     }
 
     /// Different values in the subjects: `in 2022`, `2023 was`.
@@ -185,10 +187,63 @@ impl Alignment<'_> {
         is_named(&self.earlier) && (!same_head && is_named(&self.later) || !restated && speaks)
     }
 
+    /// Both name who holds a role that one holds at a time: `Ann leads payments`, `Bob is the lead of payments`.
+    pub(super) fn has_other_holder(&self) -> bool {
+        let is_role = |side: &Side<'_>| side.statement.names_holder();
+        let is_named = is_role(&self.earlier) && (is_role(&self.later) || self.later.is_naming())
+            || is_role(&self.later) && self.earlier.is_naming();
+        let shared = self.pairs.iter().filter(|pair| pair.is_thing() && !pair.in_both_heads()).count();
+        let has_role = self.pairs.iter().any(|pair| pair.earlier.unique && !pair.in_both_heads())
+            || is_named && shared >= 1;
+        // Another name after the verb is another subject: `runs the Madrid office`.
+        let names_domain = |side: &Side<'_>| {
+            let is_value = side.is_naming() && !side.has_own_head(Term::is_name);
+            side.rest.iter().any(|term| term.is_thing() && !side.statement.in_head(term)) && !is_value
+        };
+        has_role && !names_domain(&self.earlier) && !names_domain(&self.later)
+    }
+
+    /// The same name after opposite prepositions: `the train from Bonn`, `the train to Bonn`.
+    fn has_other_direction(&self) -> bool {
+        const DIRECTIONS: [[&str; 2]; 11] = [
+            ["from", "to"],
+            ["over", "under"],
+            ["before", "after"],
+            ["with", "without"],
+            ["above", "below"],
+            ["inside", "outside"],
+            ["von", "nach"],
+            ["aus", "nach"],
+            ["vor", "nach"],
+            ["mit", "ohne"],
+            ["con", "sin"],
+        ];
+        let preposition = |side: &Side<'_>, start: usize| {
+            let mut before = side.statement.tokens[..start].iter().rev().take(2);
+            before.find_map(|token| DIRECTIONS.iter().flatten().find(|known| **known == token.lower).copied())
+        };
+        let is_opposite = |one: &str, other: &str| {
+            DIRECTIONS.iter().any(|pair| one != other && pair.contains(&one) && pair.contains(&other))
+        };
+        let later = &self.later.statement.values;
+        let values = self.earlier.statement.values.iter().flat_map(|one| {
+            let same = later.iter().filter(|other| one.kind.relation(&other.kind) == Relation::Same);
+            same.map(|other| (one.start, other.start))
+        });
+        let things = self.pairs.iter().filter(|pair| pair.is_thing());
+        let mut starts = things.map(|pair| (pair.earlier.start, pair.later.start)).chain(values);
+        !self.later.statement.announces_change()
+            && starts.any(|(one, other)| {
+                let words = preposition(&self.earlier, one).zip(preposition(&self.later, other));
+                words.is_some_and(|(one, other)| is_opposite(one, other))
+            })
+    }
+
     /// The value of one statement is the subject of the other: `Ann reports to Lou`, `Lou reports to Kai`.
     fn is_crossed(&self) -> bool {
         !self.pairs.iter().any(Pair::in_both_heads)
             && !self.later.statement.announces_change()
+            && !self.has_holder_as_subject(&self.earlier)
             && self.pairs.iter().any(|pair| pair.earlier.class == Class::Name && pair.moves_to_head())
     }
 }

@@ -265,3 +265,60 @@ fn any_text_is_read() {
 fn a_choice_between_two_things_that_is_said_again_is_no_conflict() {
     check(None, &[("I prefer tabs over spaces", "I prefer tabs over any spaces")]);
 }
+
+#[test]
+fn acronyms_synonyms_and_units_name_the_same_attribute() {
+    check(
+        CONTRADICTS,
+        &[
+            ("Learning rate for the final run was 3e-4.", "We used lr=1e-3 in the final run."),
+            ("The freezer in lab 3 is kept at -80 °C.", "Lab 3 freezer temperature: -20 °C"),
+            ("Router admin page: 192.168.1.1", "The router admin page is http://192.168.178.1/admin"),
+            ("The gas bill is 80 euros a month.", "We pay 95 euros a month for gas."),
+            ("Ben has two children.", "Ben has three kids."),
+            ("Tests are run in production.", "Tests are not run in prod."),
+        ],
+    );
+}
+
+#[test]
+fn a_role_has_one_holder_wherever_its_name_is() {
+    check(
+        CONTRADICTS,
+        &[
+            ("Oliver is the goalkeeper of the school team.", "The school team's goalkeeper is Nico."),
+            ("Our lawyer is Ms. Falk.", "Mr. Stein is our lawyer."),
+            ("Hector prefers email over phone calls.", "Hector would much rather be phoned than e-mailed."),
+        ],
+    );
+    check(
+        None,
+        &[
+            ("Tina is the mayor of Alzey.", "Gert is the mayor of Worms."),
+            ("The chair of the board is Ms. Roth.", "The vice chair of the board is Mr. Lang."),
+        ],
+    );
+}
+
+#[test]
+fn the_same_state_or_value_of_something_else_is_no_conflict() {
+    check(
+        None,
+        &[
+            // Another object, domain, label, direction, part or event.
+            ("Guests may use the pool.", "Guests may not use the sauna."),
+            ("The feature is enabled for staff.", "The feature is disabled for customers."),
+            ("Batch size was 64 in run 12.", "Batch size was 128 in run 13."),
+            ("The train from Bonn arrives at 9:12.", "The train to Bonn arrives at 18:40."),
+            ("Invoices over 500 euros need approval.", "Invoices under 500 euros need no approval."),
+            ("The choir has 24 members.", "Six members of the choir are altos."),
+            ("Nils has been with us since 2019.", "Nils led the migration project in 2023."),
+            ("The trail is open.", "The hut on the trail is closed."),
+            ("Clara's favourite colour is green.", "Clara bought a red bicycle."),
+            ("Milk is 1.20 at Lidl.", "Milk is 1.35 at Edeka."),
+            ("Nora has lived in Graz since 2015.", "Nora lived in Linz from 2010 to 2015."),
+            ("My laptop has 16 GB of RAM.", "My laptop has a 512 GB SSD."),
+            ("The rent for the studio is 1,200 euros.", "The deposit for the studio was 3,600 euros."),
+        ],
+    );
+}

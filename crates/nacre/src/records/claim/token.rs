@@ -15,6 +15,8 @@ pub(super) struct Token {
     pub(super) opens: bool,
     /// It is part of the same written word as the token before it, as in `billing-service`.
     pub(super) joined: bool,
+    /// It is written as the name of a channel or an account: `#platform`, `@ana`.
+    pub(super) tag: bool,
     /// It names an owner: `Anna's`.
     pub(super) possessive: bool,
     /// The punctuation after it; `→` for an arrow, a space for none.
@@ -40,7 +42,16 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
             continue;
         }
         let before = tokens.len();
-        split(core, &mut tokens);
+        // `#platform`
+        match start.len() < chunk.len() && chunk.starts_with('#') {
+            true => push(core, false, &mut tokens),
+            false => split(core, &mut tokens),
+        }
+        if chunk.starts_with(['#', '@'])
+            && let Some(last) = tokens.last_mut()
+        {
+            last.tag = true;
+        }
         if tokens.len() > before
             && let Some(last) = tokens.last_mut()
         {
@@ -95,33 +106,32 @@ fn split(core: &str, tokens: &mut Vec<Token>) {
     if is_atomic(core) {
         return push(core, false, tokens);
     }
-    if let Some(number) =
+    // `lr=1e-3`
+    if let Some((key, value)) = core.split_once('=').filter(|(key, value)| is_key(key) && !value.is_empty()) {
+        split(key.trim_start_matches('-'), tokens);
+        if let Some(last) = tokens.last_mut() {
+            last.stop = ':';
+        }
+        return split(value, tokens);
+    }
+    if let Some(amount) =
         core.strip_prefix(['€', '$', '£']).filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     {
+        let (number, per) = amount.split_once('/').unwrap_or((amount, ""));
         push(number, false, tokens);
-        return push(&core[..core.len() - number.len()], true, tokens);
+        push(&core[..core.len() - amount.len()], true, tokens);
+        return push(per, true, tokens);
     }
     let digits =
         core.bytes().take_while(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b':')).count();
-    let (number, suffix) = core.split_at(digits);
-    let suffix_lower = suffix.to_lowercase();
-    match suffix_lower.as_str() {
-        "st" | "nd" | "rd" | "th" | "x" | "×" | "er" | "h00" if digits > 0 => {
-            return push(number, false, tokens);
-        }
-        "am" | "pm" | "h" | "uhr" | "a.m" | "p.m" if digits > 0 => {
-            push(number, false, tokens);
-            return push(suffix, true, tokens);
-        }
-        unit if digits > 0 && is_unit(unit) => {
-            push(number, false, tokens);
-            return push(suffix, true, tokens);
-        }
-        _ => {}
+    if digits > 0 && split_number(core.split_at(digits), tokens) {
+        return;
     }
-    let core = &core.replace('’', "'");
-    if let Some((word, ending)) = core.split_once('\'') {
+    if let Some((word, ending)) = core.split_once(['\'', '’']) {
         return split_apostrophe(word, ending, tokens);
+    }
+    if !core.contains(['-', '/']) {
+        return push(core, false, tokens);
     }
     let parts: Vec<&str> = core.split(['-', '/']).collect();
     let is_compound =
@@ -132,6 +142,30 @@ fn split(core: &str, tokens: &mut Vec<Token>) {
     for (at, part) in parts.iter().enumerate() {
         push(part, at > 0, tokens);
     }
+}
+
+/// Splits a number from the unit or ending that is written with it, if there is one.
+fn split_number((number, suffix): (&str, &str), tokens: &mut Vec<Token>) -> bool {
+    let suffix_lower = suffix.to_lowercase();
+    match suffix_lower.as_str() {
+        "st" | "nd" | "rd" | "th" | "x" | "×" | "er" | "h00" => push(number, false, tokens),
+        "am" | "pm" | "h" | "uhr" | "a.m" | "p.m" => {
+            push(number, false, tokens);
+            push(suffix, true, tokens);
+        }
+        unit if is_unit(unit) => {
+            push(number, false, tokens);
+            push(suffix, true, tokens);
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Tells whether a text can be the key of a setting: `lr`, `--max-tokens`.
+fn is_key(text: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    text.contains(char::is_alphabetic) && text.chars().all(is_part)
 }
 
 fn split_apostrophe(word: &str, ending: &str, tokens: &mut Vec<Token>) {
@@ -175,6 +209,12 @@ fn split_han(core: &str, tokens: &mut Vec<Token>) {
         let (piece, after) = rest.split_at(end);
         if is_han(first) {
             push(piece, false, tokens);
+            // `妈妈的`
+            if after.starts_with('的')
+                && let Some(last) = tokens.last_mut()
+            {
+                last.possessive = true;
+            }
         } else if let Some(stop) =
             piece.chars().next().filter(|c| matches!(c, '，' | '。' | '：' | '；' | '、'))
         {
@@ -219,6 +259,7 @@ fn push(text: &str, joined: bool, tokens: &mut Vec<Token>) {
         capital: text.starts_with(char::is_uppercase),
         opens: false,
         joined,
+        tag: false,
         possessive: false,
         stop: ' ',
     });

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::lexicon::{Match, Meaning};
+use super::lexicon::Meaning;
+use super::statement::Meanings;
 use super::token::Token;
 use crate::base::words::{self, Table};
 
@@ -86,6 +87,13 @@ impl Kind {
             (Kind::Address(class, one), Kind::Address(other_class, other)) if class == other_class => {
                 of(one == other)
             }
+            // `10.0.0.1` and `http://10.0.0.2/admin`
+            (Kind::Address("link", link), Kind::Address(class, host))
+            | (Kind::Address(class, host), Kind::Address("link", link))
+                if address_class(host_of(link)) == Some(class) =>
+            {
+                of(host_of(link) == host_of(host))
+            }
             _ => Relation::NotComparable,
         }
     }
@@ -95,6 +103,23 @@ impl Kind {
         let is_bare =
             |number: &Number| number.dimension.is_none() && number.nouns.is_empty() && number.label.is_none();
         matches!(self, Kind::Number(number) if is_bare(number))
+    }
+
+    /// Returns the attributes that a unit can measure.
+    pub(super) fn measures(&self) -> &'static [&'static str] {
+        let Kind::Number(Number { dimension: Some(dimension), .. }) = self else { return &[] };
+        match *dimension {
+            "temperature" | "temperature-f" => &["temperature"],
+            "mass" => &["weight"],
+            "speed" => &["speed"],
+            "power" => &["power"],
+            "length" => &["height", "width", "length", "depth", "distance", "diameter", "size"],
+            "area" => &["size"],
+            "time" => &["duration", "timeout", "interval", "retention"],
+            "data" => &["storage", "ram", "size"],
+            money if money.starts_with("money") => &["cost", "salary", "budget"],
+            _ => &[],
+        }
     }
 
     /// Tells whether a value of this kind says by itself what it is: nothing else looks like it.
@@ -136,6 +161,15 @@ impl Clock {
 }
 
 impl Number {
+    /// Tells whether nothing says what it counts.
+    pub(super) fn is_plain(&self) -> bool {
+        self.dimension.is_none() && self.nouns.is_empty()
+    }
+
+    pub(super) fn is_duration(&self) -> bool {
+        self.dimension == Some("time")
+    }
+
     /// Compares two numbers without the words around them.
     pub(super) fn bare_relation(&self, other: &Number) -> Relation {
         let bare = |number: &Number| Number { label: None, nouns: Vec::new(), ..number.clone() };
@@ -193,7 +227,7 @@ pub(super) fn is_unit(lower: &str) -> bool {
 }
 
 /// Finds the values in a row of tokens. `meanings` has the meanings that begin at each token.
-pub(super) fn values(tokens: &[Token], meanings: &[Vec<Match>]) -> Vec<Value> {
+pub(super) fn values(tokens: &[Token], meanings: &Meanings) -> Vec<Value> {
     let reader = Reader { tokens, meanings };
     let mut found = Vec::new();
     let mut at = 0;
@@ -211,7 +245,7 @@ pub(super) fn values(tokens: &[Token], meanings: &[Vec<Match>]) -> Vec<Value> {
 
 struct Reader<'a> {
     tokens: &'a [Token],
-    meanings: &'a [Vec<Match>],
+    meanings: &'a Meanings,
 }
 
 impl Reader<'_> {
@@ -246,42 +280,17 @@ impl Reader<'_> {
     }
 
     fn meaning<T>(&self, at: usize, read: impl Fn(Meaning) -> Option<T>) -> Option<T> {
-        self.meanings.get(at)?.iter().filter(|found| !found.hidden).find_map(|found| read(found.meaning))
+        self.meanings.get(at).iter().filter(|found| !found.hidden).find_map(|found| read(found.meaning))
     }
 
     fn is(&self, at: usize, meaning: Meaning) -> bool {
-        self.meanings.get(at).is_some_and(|here| here.iter().any(|found| found.meaning == meaning))
+        self.meanings.get(at).iter().any(|found| found.meaning == meaning)
     }
 
     fn address(&self, at: usize) -> Option<(Kind, usize)> {
         let token = &self.tokens[at];
         let text = token.lower.as_str();
-        let is_ip = text.split(':').next().is_some_and(|host| {
-            host.split('.').count() == 4 && host.split('.').all(|part| part.parse::<u8>().is_ok())
-        });
-        let domain = |text: &str| {
-            let last = text.rsplit('.').next().unwrap_or_default();
-            text.contains('.')
-                && (2..=8).contains(&last.len())
-                && last.bytes().all(|byte| byte.is_ascii_lowercase())
-        };
-        let class = if is_ip {
-            "ip"
-        } else if text.split_once('@').is_some_and(|(name, host)| !name.is_empty() && domain(host)) {
-            "email"
-        } else if text.contains("://") || text.starts_with("www.") {
-            "link"
-        } else if text.starts_with(['/', '~']) && text.len() > 1 {
-            "path"
-        } else if domain(text)
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
-        {
-            "host"
-        } else if text.split_once('/').is_some_and(|(one, other)| is_digits(one) && is_digits(other)) {
-            "ratio"
-        } else {
-            return None;
-        };
+        let class = address_class(text)?;
         Some((Kind::Address(class, text.trim_end_matches('/').to_owned()), at + 1))
     }
 
@@ -409,7 +418,7 @@ impl Reader<'_> {
         let colon = text.contains(':') && minutes.len() == 2;
         let bare_hour = !text.contains('.')
             && at > 0
-            && matches!(self.tokens[at - 1].lower.as_str(), "at" | "um")
+            && matches!(self.tokens[at - 1].lower.as_str(), "at" | "um" | "las")
             && (self.tokens[at].stop != ' '
                 || self.noun(at + 1).is_none() && !is_unit(&self.text(at + 1).to_lowercase()));
         if !(colon || hour_sign || before.or(after).is_some() || bare_hour) {
@@ -433,9 +442,10 @@ impl Reader<'_> {
                 _ => None,
             })
         };
-        let in_phrase = self.meanings[at]
-            .iter()
-            .any(|found| matches!(found.meaning, Meaning::Attribute(..)) && !found.gap && found.end > at + 1);
+        let in_phrase =
+            self.meanings.get(at).iter().any(|found| {
+                matches!(found.meaning, Meaning::Attribute(..)) && !found.gap && found.end > at + 1
+            });
         let mut value = match parse(text) {
             None if in_phrase => return None,
             Some(value) => value,
@@ -445,6 +455,18 @@ impl Reader<'_> {
         let mut end = at + 1;
         if text.ends_with(['k', 'K']) {
             value *= 1000.0;
+        }
+        // `1 050 €`
+        let is_group = |at: usize| self.text(at).len() == 3 && is_digits(self.text(at));
+        while (1..=3).contains(&text.len())
+            && is_digits(text)
+            && self.tokens[end - 1].stop == ' '
+            && is_group(end)
+            && (is_group(end + 1) || self.tokens.get(end + 1).is_some_and(|next| is_unit(&next.lower)))
+            && let Some(group) = parse(self.text(end))
+        {
+            value = value * 1000.0 + group;
+            end += 1;
         }
         // `18 thousand`
         if let Some(times) = self.meaning(end, |meaning| match meaning {
@@ -458,7 +480,11 @@ impl Reader<'_> {
         let next = self.tokens.get(end).filter(|_| follows);
         let mut number =
             Number { value, text: text.to_owned(), dimension: None, nouns: Vec::new(), label: None };
-        if let Some((dimension, size)) = next.and_then(|next| unit(&next.lower)) {
+        // `14 in the app`: as a word of its own, `in` is a unit only at the end.
+        let is_measure = |next: &&Token| {
+            next.lower != "in" || next.joined || next.stop != ' ' || self.tokens.len() == end + 1
+        };
+        if let Some((dimension, size)) = next.filter(is_measure).and_then(|next| unit(&next.lower)) {
             number.dimension = Some(dimension);
             number.value *= size;
             let of = end + 1 + usize::from(self.is(end + 1, Meaning::Genitive));
@@ -473,6 +499,13 @@ impl Reader<'_> {
                 _ => None,
             });
             number.label = attribute.filter(|_| self.noun(before).is_some()).or_else(|| self.noun(before));
+            // `in run 12`
+            let is_noun = before > 0
+                && self.is(before, Meaning::Verb)
+                && (self.is(before - 1, Meaning::Preposition) || self.is(before - 1, Meaning::Genitive));
+            if is_noun {
+                number.label = Some(self.tokens[before].stem.clone());
+            }
         }
         let value_end = end;
         // `12k of the budget` counts a part of it.
@@ -488,7 +521,7 @@ impl Reader<'_> {
     fn noun(&self, at: usize) -> Option<String> {
         let token = self.tokens.get(at)?;
         let is_word = token.text.starts_with(char::is_alphabetic);
-        let empty = self.meanings[at].iter().any(|found| {
+        let empty = self.meanings.get(at).iter().any(|found| {
             matches!(
                 found.meaning,
                 Meaning::Filler
@@ -502,13 +535,60 @@ impl Reader<'_> {
                     | Meaning::Weekday(_)
             ) && !matches!(found.meaning, Meaning::Cue(super::lexicon::Cue::Many))
         });
-        (is_word && !empty).then(|| token.stem.clone())
+        let contrast = self.meaning(at, |meaning| match meaning {
+            Meaning::Contrast(class, member) => Some(format!("{class} #{member}")),
+            _ => None,
+        });
+        (is_word && !empty).then(|| contrast.unwrap_or_else(|| token.stem.clone()))
     }
 
     fn end_of(&self, at: usize, wanted: impl Fn(Meaning) -> bool) -> usize {
-        let found = self.meanings[at].iter().find(|found| !found.hidden && wanted(found.meaning));
+        let found = self.meanings.get(at).iter().find(|found| !found.hidden && wanted(found.meaning));
         found.map_or(at + 1, |found| found.end)
     }
+}
+
+/// Endings of file names, which are no domains: `train.yaml`, `Node.js`.
+const FILE_ENDINGS: [&str; 32] = [
+    "cfg", "conf", "cpp", "css", "csv", "docx", "env", "go", "html", "ini", "java", "js", "json", "jsonl",
+    "lock", "log", "md", "pdf", "png", "py", "rb", "rs", "sh", "sql", "toml", "ts", "tsx", "txt", "xlsx",
+    "xml", "yaml", "yml",
+];
+
+/// Returns the class of an address in lower case.
+fn address_class(text: &str) -> Option<&'static str> {
+    let is_ip = text.split(':').next().is_some_and(|host| {
+        host.split('.').count() == 4 && host.split('.').all(|part| part.parse::<u8>().is_ok())
+    });
+    let domain = |text: &str| {
+        let last = text.rsplit('.').next().unwrap_or_default();
+        text.contains('.')
+            && !FILE_ENDINGS.contains(&last)
+            && (2..=8).contains(&last.len())
+            && last.bytes().all(|byte| byte.is_ascii_lowercase())
+    };
+    Some(if is_ip {
+        "ip"
+    } else if text.split_once('@').is_some_and(|(name, host)| !name.is_empty() && domain(host)) {
+        "email"
+    } else if text.contains("://") || text.starts_with("www.") {
+        "link"
+    } else if text.starts_with(['/', '~']) && text.len() > 1 {
+        "path"
+    } else if domain(text) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte)) {
+        "host"
+    } else if text.split_once('/').is_some_and(|(one, other)| is_digits(one) && is_digits(other)) {
+        "ratio"
+    } else {
+        return None;
+    })
+}
+
+/// Returns the host of a link or address, without scheme, port and path.
+fn host_of(link: &str) -> &str {
+    let rest = link.split_once("://").map_or(link, |(_, rest)| rest);
+    let rest = rest.strip_prefix("www.").unwrap_or(rest);
+    rest.split(['/', ':']).next().unwrap_or(rest)
 }
 
 fn is_digits(text: &str) -> bool {
@@ -521,6 +601,13 @@ fn parse(text: &str) -> Option<f64> {
         return parse(positive).map(|value| -value);
     }
     let text = text.strip_suffix(['k', 'K']).unwrap_or(text);
+    // `3e-4`
+    if text.starts_with(|c: char| c.is_ascii_digit())
+        && text.contains(['e', 'E'])
+        && text.bytes().all(|byte| byte.is_ascii_digit() || b".-+eE".contains(&byte))
+    {
+        return text.parse().ok();
+    }
     if !text.starts_with(|c: char| c.is_ascii_digit())
         || !text.bytes().all(|b| b.is_ascii_digit() || b",.".contains(&b))
     {

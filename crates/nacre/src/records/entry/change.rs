@@ -9,11 +9,13 @@ use super::{
 };
 use crate::base::caller::{Caller, Visibility};
 use crate::base::ids::{EntryId, EntryRef, GroupName, ProjectName, SessionId};
+use crate::base::origin::RecordOrigin;
 use crate::base::settings::Rank;
 use crate::base::{Error, Result, Time, frame, text};
 use crate::index::{self, Writer};
 use crate::records::conflict;
 use crate::records::project::current;
+use crate::records::tombstone::{self, Tombstones};
 use crate::store::{Connection, ToSql};
 
 /// The writer, from which the provenance of an entry is made.
@@ -22,6 +24,7 @@ pub(crate) struct Origin<'a> {
     pub(crate) group: &'a GroupName,
     pub(crate) session: &'a SessionId,
     pub(crate) source: Source,
+    pub(crate) origin: RecordOrigin,
     pub(crate) visibility: Visibility,
     pub(crate) project: Place<'a>,
 }
@@ -87,13 +90,25 @@ pub(crate) struct StoreOutcome {
 /// Stores an entry, or finds the existing one with the same content.
 pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Result<StoreOutcome> {
     let content = check_content(&draft.content)?;
+    match origin.source {
+        Source::Person => {
+            tombstone::lift(db, &content)?;
+        }
+        _ => Tombstones::load(db)?.check(&content)?,
+    }
     let old = draft.supersedes.as_ref().map(|named| get_current(db, named)).transpose()?;
     if let Some(same) = same_content(db, origin.visibility, (&content, draft.data.as_ref()), None)? {
         let old = old.filter(|old| old.id != same.id);
         if let Some(old) = &old {
             mark_superseded(db, old, &same.id, origin.now)?;
         }
-        let (entry, amended) = amend(db, origin, same, &draft)?;
+        let (mut entry, amended) = amend(db, origin, same, &draft)?;
+        // Whoever is trusted more and says the same vouches for it.
+        if origin.origin < entry.origin {
+            entry.origin = origin.origin;
+            db.run("UPDATE entries SET origin = $2 WHERE id = $1", (&entry.id, entry.origin))?;
+            index::set_origin(db, KIND, entry.id.as_str(), entry.origin)?;
+        }
         return Ok(StoreOutcome { entry, duplicate: true, amended, superseded: old.map(|old| old.id) });
     }
     let entry = Entry {
@@ -110,6 +125,7 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
         archived_at: None,
         last_hit_at: None,
         last_returned_at: None,
+        origin: origin.origin,
         private: draft.private.unwrap_or(old.as_ref().is_some_and(|old| old.private)),
         data: draft.data,
         provenance: Provenance {
@@ -162,11 +178,11 @@ pub(crate) fn insert_with(
     let folded = identity(&entry.content, entry.data.as_ref());
     let tags = entry.tags.to_json();
     let data = to_json(entry.data.as_ref());
-    let (column, parameter) = if number.is_some() { (", number", ", $22") } else { ("", "") };
+    let (column, parameter) = if number.is_some() { (", number", ", $23") } else { ("", "") };
     let sql = format!(
         "INSERT INTO entries (id, type, content, folded, tags, behavioral, score, supersedes, superseded_by, superseded_at,
-            archived_at, created_at, confirmed_at, returned_at, session, source, narrative_id, task_id, private, data, project{column})
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21{parameter})"
+            archived_at, created_at, confirmed_at, returned_at, session, source, narrative_id, task_id, private, data, project, origin{column})
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22{parameter})"
     );
     let mut values: Vec<&dyn ToSql> = vec![
         &entry.id,
@@ -190,6 +206,7 @@ pub(crate) fn insert_with(
         &entry.private,
         &data,
         &entry.provenance.project,
+        &entry.origin,
     ];
     values.extend(number.as_ref().map(|number| number as &dyn ToSql));
     db.run(&sql, values.as_slice())?;
@@ -223,6 +240,13 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
         entry.behavioral = r#type.behavioral();
     }
     entry.private = edit.private.unwrap_or(entry.private);
+    // A new text is the writer's; a new tag does not make the text theirs.
+    entry.origin = match entry.content == before.content {
+        true => {
+            entry.origin.weakest(if origin.origin.is_injectable() { entry.origin } else { origin.origin })
+        }
+        false => origin.origin,
+    };
     entry.data = edit.data.or(entry.data);
     let same_as = (entry.content.as_str(), entry.data.as_ref());
     if let Some(same) = same_content(db, origin.visibility, same_as, Some(&entry.id))? {
@@ -242,7 +266,7 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
     // Whoever corrects an archived entry wants it back.
     (entry.last_hit_at, entry.archived_at) = (Some(origin.now), None);
     let sql = "UPDATE entries SET content = $2, folded = $3, tags = $4, type = $5, behavioral = $6, confirmed_at = $7, private = $8,
-        data = $9, archived_at = NULL WHERE id = $1";
+        data = $9, archived_at = NULL, origin = $10 WHERE id = $1";
     db.run(
         sql,
         (
@@ -255,6 +279,7 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
             entry.last_hit_at,
             entry.private,
             to_json(entry.data.as_ref()),
+            entry.origin,
         ),
     )?;
     index::put(db, &entry.passage())?;
@@ -290,9 +315,10 @@ pub(crate) fn reinforce(
     Ok(entry)
 }
 
-/// A deleted entry, the folded texts that it had, and the entries that are current again because it is gone.
+/// A deleted entry, the texts that it had, their hashes, and the entries that are current again because it is gone.
 pub(crate) struct ErasedEntry {
     pub(crate) entry: Entry,
+    pub(crate) contents: Vec<String>,
     pub(crate) texts: Vec<String>,
     pub(crate) restored: Vec<Entry>,
 }
@@ -304,16 +330,17 @@ pub(crate) struct ErasedEntry {
 /// superseded become current again, so deleting a wrong correction restores what it replaced.
 pub(crate) fn delete(db: &Connection, named: &EntryRef) -> Result<ErasedEntry> {
     let entry = get(db, named)?;
-    let texts = content_hashes(db, &entry)?;
+    let contents = all_contents(db, &entry)?;
+    let texts = contents.iter().map(|text| content_hash(text)).collect();
     let is_newest = entry.superseded_at.is_none();
     let predecessors = if is_newest { predecessors(db, &entry.id)? } else { Vec::new() };
     erase(db, &entry)?;
     let restored = restore_each(db, predecessors, entry.archived_at)?;
-    Ok(ErasedEntry { entry, texts, restored })
+    Ok(ErasedEntry { entry, contents, texts, restored })
 }
 
 /// Makes the entries that `successor` superseded current again, or archived if `archived_at` says so. Returns them.
-pub(super) fn restore(db: &Connection, successor: &EntryId, archived_at: Option<Time>) -> Result<Vec<Entry>> {
+pub(crate) fn restore(db: &Connection, successor: &EntryId, archived_at: Option<Time>) -> Result<Vec<Entry>> {
     restore_each(db, predecessors(db, successor)?, archived_at)
 }
 
@@ -376,11 +403,10 @@ pub(crate) fn unarchive(db: &Connection, now: Time, named: &EntryRef) -> Result<
     Ok(entry)
 }
 
-/// Returns the hashes of all contents that an entry has or had.
-fn content_hashes(db: &Connection, entry: &Entry) -> Result<Vec<String>> {
-    let before = super::versions(db, &entry.id)?;
-    let texts = before.iter().map(|version| version.content.as_str());
-    Ok(texts.chain([entry.content.as_str()]).map(content_hash).collect())
+/// Returns all contents that an entry has or had.
+fn all_contents(db: &Connection, entry: &Entry) -> Result<Vec<String>> {
+    let before = super::versions(db, &entry.id)?.into_iter().map(|version| version.content);
+    Ok(before.chain([entry.content.clone()]).collect())
 }
 
 fn erase(db: &Connection, entry: &Entry) -> Result<()> {
@@ -412,20 +438,21 @@ pub(crate) fn is_purge_due(db: &Connection, before: Time, now: Time) -> Result<b
 }
 
 /// The entries that a purge archived, and those that it deleted.
-pub(crate) struct Purged {
+pub(crate) struct PurgeReport {
     pub(crate) archived: Vec<EntryId>,
     pub(crate) erased: Vec<ErasedEntry>,
 }
 
 /// Purges entries that were superseded before `before`, in two steps that are days apart: they are archived first, and
 /// deleted by a later purge. A single start with a wrong clock deletes nothing.
-pub(crate) fn purge(db: &Connection, before: Time, now: Time) -> Result<Purged> {
+pub(crate) fn purge(db: &Connection, before: Time, now: Time) -> Result<PurgeReport> {
     let due =
         select(db, &format!("{TO_DELETE} ORDER BY number"), (before, now.plus_days(-PURGE_DELAY_DAYS)))?;
     let erased = due.into_iter().map(|entry| delete(db, &EntryRef::Id(entry.id))).collect::<Result<_>>()?;
     let sql = format!("UPDATE entries SET archived_at = $2 WHERE {TO_ARCHIVE} RETURNING id");
-    let archived = db.rows(&sql, (before, now, now.plus_days(1)), |row| row.get(0))?;
-    Ok(Purged { archived, erased })
+    let mut archived: Vec<EntryId> = db.rows(&sql, (before, now, now.plus_days(1)), |row| row.get(0))?;
+    archived.sort();
+    Ok(PurgeReport { archived, erased })
 }
 
 /// Returns how many bytes the current entries take: their texts, tags and data.
@@ -529,7 +556,7 @@ pub(crate) fn identity(content: &str, data: Option<&Data>) -> String {
     }
 }
 
-fn to_json(data: Option<&Data>) -> Option<String> {
+pub(super) fn to_json(data: Option<&Data>) -> Option<String> {
     data.map(|data| serde_json::to_string(data).expect("it is JSON"))
 }
 

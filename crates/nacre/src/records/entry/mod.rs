@@ -4,9 +4,10 @@
 
 mod change;
 pub(crate) mod link;
+mod replica;
 pub(crate) mod undo;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::ops::ControlFlow;
 
@@ -16,6 +17,7 @@ use serde_json::Map;
 
 use crate::base::ids::{EntryId, EntryRef, ProjectName, SessionId};
 use crate::base::named::named;
+use crate::base::origin::RecordOrigin;
 use crate::base::redact::{self, Redact, redact};
 use crate::base::schema::inline_schema;
 use crate::base::sql::Problem;
@@ -26,7 +28,12 @@ use crate::store::{Connection, FromSql, Params, Row, ToSql, Value};
 pub(crate) use change::{
     Draft, Edit, ErasedEntry, OnDuplicate, Origin, Place, archive, archive_lowest, check_content,
     content_hash, current_bytes, delete, identity, insert, insert_version, insert_with, is_purge_due, purge,
-    reinforce, same_content, store, supersede, unarchive, unsupersede, update,
+    reinforce, restore, same_content, store, supersede, unarchive, unsupersede, update,
+};
+
+pub(crate) use replica::{
+    ReplicaEntry, STATEMENT, Statement, from_fields, put_replica, release_texts, replicas, settle_replicas,
+    to_fields,
 };
 
 /// The maximum length of an entry's content, in characters.
@@ -130,9 +137,10 @@ impl Tags {
     /// too long.
     pub fn new(given: impl IntoIterator<Item = impl AsRef<str>>) -> Tags {
         let mut tags: Vec<String> = Vec::new();
+        let mut seen: HashSet<String> = HashSet::new();
         for tag in given {
             let tag = tag.as_ref().split_whitespace().collect::<Vec<_>>().join(" ");
-            if !tag.is_empty() && !tags.iter().any(|other| other.eq_ignore_ascii_case(&tag)) {
+            if !tag.is_empty() && seen.insert(tag.to_ascii_lowercase()) {
                 tags.push(tag);
             }
         }
@@ -245,6 +253,10 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(skip)]
     pub last_returned_at: Option<Time>,
+    /// Its origin. The channel sets it.
+    #[serde(default)]
+    #[schemars(skip)]
+    pub origin: RecordOrigin,
     /// Whether it is hidden from shared sessions.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     #[schemars(skip)]
@@ -277,7 +289,8 @@ pub struct Data {
 redact! {
     Entry {
         id, content, tags, supersedes, superseded_by, data, provenance
-        / number, r#type, behavioral, score, superseded_at, archived_at, last_hit_at, last_returned_at, private
+        / number, r#type, behavioral, score, superseded_at, archived_at, last_hit_at, last_returned_at, origin,
+        private
     }
     Provenance { session, group, narrative_id, task_id, project / timestamp, source }
     Data { owner, metadata, expires, role }
@@ -311,6 +324,7 @@ impl Entry {
         Passage {
             title: redact::text(&self.tags.0.join(" ")).into_owned(),
             live: self.is_current(),
+            origin: self.origin,
             standing: Some(self.standing()),
             ..Passage::new(KIND, self.id.to_string(), text, self.provenance.timestamp)
         }
@@ -338,7 +352,7 @@ const CURRENT: &str = "superseded_at IS NULL AND archived_at IS NULL";
 
 const COLUMNS: &str = "number, id, type, content, tags, behavioral, score, supersedes, superseded_by, superseded_at, archived_at,
     confirmed_at, returned_at, session, created_at, source, narrative_id, task_id, private, data,
-    (SELECT value FROM meta WHERE key = 'group'), project";
+    (SELECT value FROM meta WHERE key = 'group'), project, origin";
 
 fn from_row(row: &Row<'_>) -> Result<Entry> {
     Ok(Entry {
@@ -356,6 +370,7 @@ fn from_row(row: &Row<'_>) -> Result<Entry> {
         last_hit_at: row.get(11)?,
         last_returned_at: row.get(12)?,
         private: row.get(18)?,
+        origin: row.get(22)?,
         data: serde_json::from_str(row.text(19)?).ok(),
         provenance: Provenance {
             session: row.get(13)?,
@@ -402,6 +417,32 @@ pub(crate) fn number(db: &Connection, id: &str) -> Result<i64> {
     db.one("SELECT number FROM entries WHERE id = $1", [id], |row| row.get(0))
 }
 
+/// The project of an entry, and its owner in another program. The same words of another project or owner are about other things.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ownership {
+    pub(crate) project: Option<ProjectName>,
+    pub(crate) owner: BTreeMap<String, String>,
+}
+
+impl Ownership {
+    /// Tells whether both are known and differ.
+    pub(crate) fn differs(&self, other: &Ownership) -> bool {
+        let other_project =
+            self.project.is_some() && other.project.is_some() && self.project != other.project;
+        let other_owner = !self.owner.is_empty() && !other.owner.is_empty() && self.owner != other.owner;
+        other_project || other_owner
+    }
+}
+
+/// Returns the project and the owner of an entry.
+pub(crate) fn ownership(db: &Connection, id: &str) -> Result<Ownership> {
+    let found = db.row("SELECT project, data FROM entries WHERE id = $1", [id], |row| {
+        let data: Option<Data> = serde_json::from_str(row.text(1)?).ok();
+        Ok(Ownership { project: row.get(0)?, owner: data.unwrap_or_default().owner })
+    })?;
+    Ok(found.unwrap_or_default())
+}
+
 /// Returns entries by id, in the given order. Ids without an entry are skipped.
 pub(crate) fn get_all<'a>(db: &Connection, ids: impl IntoIterator<Item = &'a str>) -> Result<Vec<Entry>> {
     let sql = format!("SELECT {COLUMNS} FROM entries WHERE id = $1");
@@ -446,13 +487,14 @@ pub(crate) struct Outline {
     pub(crate) project: Option<ProjectName>,
     pub(crate) at: Time,
     pub(crate) standing: Standing,
+    pub(crate) origin: RecordOrigin,
 }
 
 /// Returns the outlines of all current entries. Their texts are not read.
 pub(crate) fn outlines(db: &Connection) -> Result<Vec<Outline>> {
     let sql = format!(
-        "SELECT number, behavioral, session, project, created_at, score, coalesce(confirmed_at, created_at)
-        FROM entries WHERE {CURRENT}"
+        "SELECT number, behavioral, session, project, created_at, score, coalesce(confirmed_at, created_at), origin
+        FROM entries WHERE {CURRENT} ORDER BY number"
     );
     db.rows(&sql, (), |row| {
         Ok(Outline {
@@ -462,6 +504,7 @@ pub(crate) fn outlines(db: &Connection) -> Result<Vec<Outline>> {
             project: row.get(3)?,
             at: row.get(4)?,
             standing: Standing::new(row.get(5)?, row.get(6)?),
+            origin: row.get(7)?,
         })
     })
 }
@@ -470,6 +513,16 @@ pub(crate) fn outlines(db: &Connection) -> Result<Vec<Outline>> {
 /// false.
 pub(crate) fn newest_first(db: &Connection, take: impl FnMut(Entry) -> bool) -> Result<()> {
     walk(db, "true", take)
+}
+
+/// Returns the entries that can be read, in the order of their creation, and how many can't.
+pub(crate) fn readable(db: &Connection) -> Result<(Vec<Entry>, usize)> {
+    let numbers: Vec<i64> = db.rows("SELECT number FROM entries ORDER BY number", (), |row| row.get(0))?;
+    let count = numbers.len();
+    let entries: Vec<Entry> =
+        numbers.into_iter().filter_map(|number| get(db, &EntryRef::Number(number)).ok()).collect();
+    let unreadable = count - entries.len();
+    Ok((entries, unreadable))
 }
 
 /// Returns all entries in the order of their creation.
@@ -482,8 +535,8 @@ pub(crate) fn chain(db: &Connection, id: &EntryId) -> Result<Vec<Entry>> {
     // UNION drops rows that were visited, so damaged links can't cause an endless loop.
     let members = "id IN (
         WITH RECURSIVE
-            newer (id) AS (SELECT $1 UNION SELECT superseded_by FROM entries JOIN newer USING (id) WHERE superseded_by IS NOT NULL),
-            older (id) AS (SELECT $1 UNION SELECT entries.id FROM entries JOIN older ON superseded_by = older.id)
+            newer (id) AS (SELECT id FROM entries WHERE id = $1 UNION SELECT superseded_by FROM entries JOIN newer USING (id) WHERE superseded_by IS NOT NULL),
+            older (id) AS (SELECT id FROM entries WHERE id = $1 UNION SELECT entries.id FROM entries JOIN older ON superseded_by = older.id)
         SELECT id FROM newer UNION SELECT id FROM older)";
     select(db, &format!("{members} ORDER BY created_at, number"), [id])
 }
@@ -517,6 +570,17 @@ pub(crate) fn counts(db: &Connection) -> Result<Counts> {
         count(*) FILTER (WHERE superseded_at IS NOT NULL), count(*) FILTER (WHERE archived_at IS NOT NULL AND superseded_at IS NULL)
         FROM entries";
     db.one(sql, (), |row| Ok(Counts { current: row.get(0)?, superseded: row.get(1)?, archived: row.get(2)? }))
+}
+
+/// Returns the number of current entries that were stored before a time, and since then neither shown to an agent nor
+/// confirmed, and the oldest of them.
+pub(crate) fn unused_since(db: &Connection, time: Time, most: usize) -> Result<(i64, Vec<Entry>)> {
+    const UNUSED: &str =
+        "created_at < $1 AND coalesce(confirmed_at, 0) < $1 AND coalesce(returned_at, 0) < $1";
+    let sql = format!("SELECT count(*) FROM entries WHERE {CURRENT} AND {UNUSED}");
+    let count = db.one(&sql, [time], |row| row.get(0))?;
+    let oldest = select(db, &format!("{CURRENT} AND {UNUSED} ORDER BY number LIMIT $2"), (time, most))?;
+    Ok((count, oldest))
 }
 
 /// Returns the passages of all entries, to rebuild the index.

@@ -40,7 +40,7 @@ fn corrected(db: &Connection, session: &SessionId) -> Result<Vec<(Entry, Version
 
 /// The entries that an undo changed.
 #[derive(Default)]
-pub(crate) struct Undone {
+pub(crate) struct UndoReport {
     pub(crate) archived: Vec<EntryId>,
     pub(crate) restored: Vec<Entry>,
     pub(crate) reverted: Vec<Entry>,
@@ -49,8 +49,8 @@ pub(crate) struct Undone {
 }
 
 /// Undoes what a session wrote.
-pub(crate) fn undo(db: &Connection, origin: &Origin<'_>, session: &SessionId) -> Result<Undone> {
-    let mut undone = Undone::default();
+pub(crate) fn undo(db: &Connection, origin: &Origin<'_>, session: &SessionId) -> Result<UndoReport> {
+    let mut undone = UndoReport::default();
     // Within one session an entry may have replaced another, which comes back and is archived in turn.
     let current = format!("session = $1 AND {CURRENT} ORDER BY number DESC LIMIT 1");
     while let Some(entry) = select(db, &current, [session])?.pop() {

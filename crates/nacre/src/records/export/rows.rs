@@ -113,7 +113,9 @@ impl Rows {
     pub(crate) fn all(db: &Connection) -> Result<Rows> {
         let mut rows = Rows::default();
         for (table, columns, condition) in TABLES {
-            let found = select(db, &format!("SELECT {} FROM {table} WHERE {condition}", columns.join(", ")))?;
+            let columns = columns.join(", ");
+            let found =
+                select(db, &format!("SELECT {columns} FROM {table} WHERE {condition} ORDER BY {columns}"))?;
             if !found.is_empty() {
                 rows.tables.insert((*table).to_owned(), found);
             }

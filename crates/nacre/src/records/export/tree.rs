@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::records::session;
+use crate::records::tombstone::Tombstones;
 use crate::records::workspace::{self, FilePath, change};
 use crate::store::{Files, Replacement};
 
@@ -28,8 +29,13 @@ pub(crate) fn count(files: &Files) -> usize {
     workspace::list(files).len() + session::listed(files).len()
 }
 
-/// Copies documents and transcripts into an export, with a `step` for each. Returns their paths within it.
-pub(crate) fn write(files: &Files, folder: &Path, step: &mut dyn FnMut(usize)) -> Result<Vec<String>> {
+/// Copies documents and transcripts into an export as `copy` returns them, with a `step` for each. Returns their paths within it.
+pub(crate) fn write(
+    files: &Files,
+    folder: &Path,
+    copy: &mut dyn FnMut(&str, Vec<u8>) -> Vec<u8>,
+    step: &mut dyn FnMut(usize),
+) -> Result<Vec<String>> {
     let mut written = Vec::new();
     for file in workspace::list(files) {
         step(1);
@@ -40,7 +46,7 @@ pub(crate) fn write(files: &Files, folder: &Path, step: &mut dyn FnMut(usize)) -
         };
         let Some(bytes) = bytes else { continue };
         let name = format!("{DOCUMENTS_FOLDER}/{}", file.path);
-        put(&folder.join(&name), &bytes)?;
+        put(&folder.join(&name), &copy(&name, bytes))?;
         set_time(&folder.join(&name), file.modified)?;
         written.push(name);
     }
@@ -48,7 +54,7 @@ pub(crate) fn write(files: &Files, folder: &Path, step: &mut dyn FnMut(usize)) -
         step(1);
         let bytes = files.read_transcript(&name)?;
         let name = format!("{TRANSCRIPTS_FOLDER}/{name}");
-        put(&folder.join(&name), &bytes)?;
+        put(&folder.join(&name), &copy(&name, bytes))?;
         written.push(name);
     }
     Ok(written)
@@ -100,6 +106,7 @@ pub(crate) fn import_files(
         listed.as_ref().is_none_or(|listed| listed.contains(format!("{folder}/{name}").as_str()))
     };
     let mut put = FileImport::default();
+    let deleted = view.read_all(Tombstones::load)?;
     let held = change::lock(view)?;
     let from = Files::in_folders(folder.join(DOCUMENTS_FOLDER), folder.join(TRANSCRIPTS_FOLDER));
     let found = if is_own(&folder.join(DOCUMENTS_FOLDER)) { workspace::list(&from) } else { Vec::new() };
@@ -113,6 +120,11 @@ pub(crate) fn import_files(
         if there.as_ref() == Some(&bytes) {
             continue;
         }
+        // Lines that were deleted here for good stay deleted.
+        let bytes = match deleted.is_empty() {
+            true => bytes,
+            false => without_deleted(&deleted, &bytes),
+        };
         let fits = there.is_none() && bytes.len() as u64 <= change::MAX_FILE_BYTES;
         if !fits || held.files().replace(&path, None, Some(&bytes))? == Replacement::Changed {
             put.kept.push(file.path);
@@ -124,6 +136,19 @@ pub(crate) fn import_files(
     drop(held);
     if is_own(&folder.join(TRANSCRIPTS_FOLDER)) {
         put.added += session::copy_missing(view, &from, |name| belongs(TRANSCRIPTS_FOLDER, name))?;
+        if !deleted.is_empty() {
+            session::remove_lines(view, &|_, line, _| line.is_some_and(|line| deleted.cover(line.text())))?;
+        }
     }
     Ok(put)
+}
+
+fn without_deleted(deleted: &Tombstones, bytes: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(bytes);
+    match deleted.cover(&text) {
+        true => {
+            text.split_inclusive('\n').filter(|line| !deleted.cover(line)).collect::<String>().into_bytes()
+        }
+        false => bytes.to_vec(),
+    }
 }

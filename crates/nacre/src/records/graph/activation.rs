@@ -80,7 +80,7 @@ pub(crate) fn note(db: &Connection, references: &[String], at: Time) -> Result<(
 /// Returns facts and relations that were often recalled together with these and are not among them, strongest
 /// first. It returns more than are needed, because some may no longer be current.
 pub(super) fn linked(db: &Connection, references: &[String]) -> Result<Vec<String>> {
-    let sql = "SELECT other, weight FROM recalled_together WHERE one = $1 AND weight >= $2";
+    let sql = "SELECT other, weight FROM recalled_together WHERE one = $1 AND weight >= $2 ORDER BY other";
     let mut weights: BTreeMap<String, f64> = BTreeMap::new();
     for one in references {
         db.each(sql, (one, MIN_LINK_STRENGTH), |row| {

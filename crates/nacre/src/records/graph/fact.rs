@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::name::{self, Entity};
 use super::{Cite, EntityId, Origin, Source, activation, cite, cites, drop_row, guard, source_name};
+use crate::base::origin::RecordOrigin;
 use crate::base::redact::{self, redact};
 use crate::base::{Error, Result, Time, text};
 use crate::index::{self, Passage, Writer};
@@ -35,6 +36,8 @@ pub struct Fact {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
     pub source: String,
+    /// Its origin.
+    pub origin: RecordOrigin,
     pub activation: f64,
     /// `hot`, `warm` or `cool`.
     pub tier: &'static str,
@@ -48,7 +51,7 @@ pub struct Fact {
 redact! {
     Fact {
         id, entity, key, value, category, source, cites
-        / importance, permanent, since, until, activation, tier, access_count, last_accessed
+        / origin, importance, permanent, since, until, activation, tier, access_count, last_accessed
     }
 }
 
@@ -76,7 +79,7 @@ pub(crate) struct SetResult {
 }
 
 pub(super) const COLUMNS: &str = "facts.id, roots.name, key, value, facts.category, importance, permanent, since, until,
-    source, activation, access_count, last_accessed
+    source, activation, access_count, last_accessed, facts.origin
     FROM facts JOIN entities ON entities.id = facts.entity JOIN entities AS roots ON roots.id = entities.root";
 
 pub(super) fn from_row(row: &Row<'_>) -> Result<Fact> {
@@ -96,6 +99,7 @@ pub(super) fn from_row(row: &Row<'_>) -> Result<Fact> {
         tier: activation::tier(activation),
         access_count: row.get(11)?,
         last_accessed: row.get(12)?,
+        origin: row.get(13)?,
         cites: Vec::new(),
     })
 }
@@ -110,9 +114,10 @@ impl Fact {
         super::number(KIND, &self.id).expect("made by us")
     }
 
-    fn passage(&self) -> Passage {
+    pub(super) fn passage(&self) -> Passage {
         let text = redact::text(&self.line()).into_owned();
-        Passage { live: self.until.is_none(), ..Passage::new(KIND, self.id.clone(), text, self.since) }
+        let (live, origin) = (self.until.is_none(), self.origin);
+        Passage { live, origin, ..Passage::new(KIND, self.id.clone(), text, self.since) }
     }
 }
 
@@ -159,6 +164,7 @@ pub(crate) fn set_with(
         Some(entity) => entity,
         None => name::find_or_create(db, origin, draft.entity, &category)?,
     };
+    origin.check_deleted(db, &format!("{}: {} = {value}", entity.name, key.replace('_', " ")))?;
     let multi = is_multi(db, &key)?;
     let before = select(
         db,
@@ -188,7 +194,7 @@ pub(crate) fn set_with(
         let most = guard::max_values(origin.source);
         if holding >= most {
             let what = format!("{}.{key}", entity.name);
-            return Err(Error::KeptOut {
+            return Err(Error::SkippedStatement {
                 what,
                 reason: format!("has {holding} values; the limit for one key is {most}"),
             });
@@ -207,8 +213,8 @@ pub(crate) fn set_with(
     }
     let importance = draft.importance.unwrap_or(DEFAULT_IMPORTANCE).clamp(0.0, 1.0);
     let permanent = draft.permanent.unwrap_or_else(|| guard::is_permanent(&category));
-    let sql = "INSERT INTO facts (entity, key, value, category, importance, permanent, since, until, source, session, private)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id";
+    let sql = "INSERT INTO facts (entity, key, value, category, importance, permanent, since, until, source, session, private, origin)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING id";
     let values = (
         entity.id,
         &key,
@@ -221,6 +227,7 @@ pub(crate) fn set_with(
         source_name(origin.source),
         origin.session,
         origin.private.unwrap_or(private),
+        origin.origin,
     );
     let fact = get(db, db.one(sql, values, |row| row.get(0))?)?;
     writer.insert(&fact.passage())?;
@@ -242,6 +249,11 @@ fn confirm(
     let category = if known.category == UNKNOWN_CATEGORY { category } else { &known.category };
     let changed = private != was_private
         || (importance, permanent, category) != (known.importance, known.permanent, known.category.as_str());
+    // Whoever is trusted more and says the same vouches for it.
+    if origin.origin < known.origin {
+        db.run("UPDATE facts SET origin = $2 WHERE id = $1", (known.number(), origin.origin))?;
+        index::set_origin(db, KIND, &known.id, origin.origin)?;
+    }
     if changed {
         let sql =
             "UPDATE facts SET importance = $2, permanent = $3, category = $4, private = $5 WHERE id = $1";
@@ -272,9 +284,24 @@ pub(crate) fn end_by_id(db: &Connection, id: &str, now: Time) -> Result<()> {
     index::write(db, |writer| end(db, writer, &fact, now.max(fact.since)))
 }
 
+/// Ends a fact that still holds, and reopens the values that it had replaced. Returns the ids of those.
+pub(crate) fn quarantine(db: &Connection, id: &str, now: Time) -> Result<Vec<String>> {
+    let Some(fact) = super::number(KIND, id).map(|id| find(db, id)).transpose()?.flatten() else {
+        return Ok(Vec::new());
+    };
+    if fact.until.is_some() {
+        return Ok(Vec::new());
+    }
+    end_by_id(db, id, now)?;
+    let older =
+        select(db, "roots.name = $1 AND key = $2 AND until = $3", (&fact.entity, &fact.key, fact.since))?;
+    restore_current(db, &older.iter().map(Fact::number).collect::<Vec<_>>())?;
+    Ok(older.into_iter().map(|fact| fact.id).collect())
+}
+
 /// Returns the category with this name, or an error that lists the categories.
 pub(crate) fn category(db: &Connection, word: &str) -> Result<String> {
-    let added: Vec<String> = db.rows("SELECT name FROM categories", (), |row| row.get(0))?;
+    let added: Vec<String> = db.rows("SELECT name FROM categories ORDER BY name", (), |row| row.get(0))?;
     Ok(guard::category(word, &added)?)
 }
 
@@ -287,7 +314,7 @@ pub(crate) fn add_category(db: &Connection, word: &str) -> Result<bool> {
     Ok(db.run("INSERT INTO categories (name) VALUES ($1) ON CONFLICT DO NOTHING", [word])? > 0)
 }
 
-fn is_multi(db: &Connection, key: &str) -> Result<bool> {
+pub(super) fn is_multi(db: &Connection, key: &str) -> Result<bool> {
     let sql = "SELECT 1 FROM multi_keys WHERE key = $1";
     Ok(guard::is_multi(key) || db.row(sql, [key], |_| Ok(()))?.is_some())
 }
@@ -303,7 +330,7 @@ pub(crate) fn set_multi(db: &Connection, now: Time, key: &str, multi: bool) -> R
             restore_current(db, &name::ids(db, sql, [&key])?)?;
         }
     } else if guard::is_multi(&key) {
-        return Err(Error::KeptOut { what: key, reason: "always has a list of values".into() });
+        return Err(Error::SkippedStatement { what: key, reason: "always has a list of values".into() });
     } else if db.run("DELETE FROM multi_keys WHERE key = $1", [&key])? > 0 {
         let sql =
             "SELECT DISTINCT root FROM facts JOIN entities ON entities.id = facts.entity WHERE key = $1";
@@ -369,7 +396,7 @@ pub(crate) fn replaced_at(db: &Connection, reference: &str) -> Result<Vec<Cite>>
         JOIN facts AS older ON older.entity = same.id AND older.key = newer.key AND older.until IS NOT NULL
             AND older.value <> newer.value
         JOIN citations ON citations.kind = 'fact' AND citations.id = older.id
-        WHERE newer.id = $1";
+        WHERE newer.id = $1 ORDER BY older.id, citations.path, citations.line";
     db.rows(sql, [super::number(KIND, reference).unwrap_or(0)], cite)
 }
 
@@ -398,9 +425,9 @@ pub(crate) fn list(db: &Connection, filter: &Filter<'_>, limit: usize) -> Result
     let key = filter.key.map(|key| guard::key(key, Source::Person)).transpose()?;
     let category = filter.category.map(|name| category(db, name)).transpose()?;
     let condition =
-        "($1 IS NULL OR roots.id = $1) AND ($2 IS NULL OR key = $2) AND ($3 IS NULL OR facts.category = $3)
-        AND CASE WHEN $4 THEN true WHEN $5 IS NULL THEN until IS NULL
-            ELSE since <= $5 AND (until IS NULL OR until > $5) END
+        "(roots.id = $1 OR $1 IS NULL) AND (key = $2 OR $2 IS NULL) AND (facts.category = $3 OR $3 IS NULL)
+        AND CASE WHEN $4 THEN true WHEN since <= $5 THEN until IS NULL OR until > $5
+            ELSE $5 IS NULL AND until IS NULL END
         ORDER BY lower(roots.name), key, since, facts.id LIMIT $6";
     let mut facts = select(db, condition, (entity, key, category, filter.history, filter.as_of, limit))?;
     for fact in &mut facts {
@@ -423,7 +450,7 @@ pub(crate) fn matching(db: &Connection, named: &str, key: Option<&str>) -> Resul
         _ => {
             let entity = name::get(db, named)?;
             let key = key.map(|key| guard::key(key, Source::Person)).transpose()?;
-            select(db, "roots.id = $1 AND ($2 IS NULL OR key = $2)", (entity.id, key))?
+            select(db, "roots.id = $1 AND (key = $2 OR $2 IS NULL) ORDER BY facts.id", (entity.id, key))?
         }
     };
     if found.is_empty() {
@@ -449,8 +476,11 @@ pub(super) fn index(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result
 
 /// Returns the passages of all facts of some entities, given as a JSON array of numbers.
 pub(super) fn passages_of(db: &Connection, entities: &str) -> Result<Vec<Passage>> {
-    let facts =
-        select(db, "facts.entity IN (SELECT value FROM json_each($1)) ORDER BY facts.id", [entities])?;
+    let facts = select(
+        db,
+        "facts.entity IN (SELECT CAST(value AS BIGINT) FROM json_each($1)) ORDER BY facts.id",
+        [entities],
+    )?;
     Ok(facts.iter().map(Fact::passage).collect())
 }
 

@@ -39,8 +39,8 @@ pub(crate) fn follow(
             Ok(Some(row)) => {
                 now.entry(row).or_insert(line);
             }
-            Ok(None) => {}
-            Err(Error::KeptOut { what, reason }) => keep_out(db, path, line, &what, &reason)?,
+            Ok(None) | Err(Error::DeletedBefore { .. }) => {}
+            Err(Error::SkippedStatement { what, reason }) => keep_out(db, path, line, &what, &reason)?,
             Err(error @ (Error::NameTaken { .. } | Error::NoEntity { .. })) => {
                 keep_out(db, path, line, &shown(&said.claim), &error.to_string())?;
             }
@@ -62,7 +62,7 @@ pub(crate) fn follow(
 }
 
 fn cited(db: &Connection, path: &str) -> Result<Citations> {
-    let sql = "SELECT kind, id, line FROM citations WHERE path = $1";
+    let sql = "SELECT kind, id, line FROM citations WHERE path = $1 ORDER BY kind, id";
     let rows = db.rows(sql, [path], |row| {
         let kind = match row.text(0)? {
             "fact" => fact::KIND,
@@ -135,7 +135,8 @@ fn said_before(
     let Some(entity) = name::find(db, entity)? else { return Ok(None) };
     let key = super::guard::key(key, Source::Person)?;
     let sql =
-        "SELECT id, value FROM facts WHERE entity IN (SELECT id FROM entities WHERE root = $1) AND key = $2";
+        "SELECT id, value FROM facts WHERE entity IN (SELECT id FROM entities WHERE root = $1) AND key = $2
+        ORDER BY entity, since, id";
     let value = text::canonical(value);
     let mut found = None;
     db.each(sql, (entity.id, key), |row| {

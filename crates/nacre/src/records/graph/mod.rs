@@ -18,6 +18,7 @@ pub(crate) mod read;
 pub(crate) mod recall;
 mod records;
 pub(crate) mod relation;
+pub(crate) mod replica;
 pub(crate) mod seed;
 
 use std::fs;
@@ -28,12 +29,14 @@ use serde::Serialize;
 
 use crate::base::caller::Visibility;
 use crate::base::ids::SessionId;
+use crate::base::origin::RecordOrigin;
 use crate::base::redact::redact;
 use crate::base::sql::column;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::index::{Passage, Writer};
 use crate::records::conflict;
+use crate::records::tombstone::{self, Tombstones};
 use crate::store::{Connection, Row, audit, visibility};
 
 pub use activation::Tiers;
@@ -65,6 +68,7 @@ pub(crate) struct Origin<'a> {
     pub(crate) now: Time,
     pub(crate) since: Time,
     pub(crate) source: Source,
+    pub(crate) origin: RecordOrigin,
     pub(crate) session: Option<&'a SessionId>,
     /// Whether it is hidden from shared sessions; `None` means as private as the fact it replaces.
     pub(crate) private: Option<bool>,
@@ -78,6 +82,7 @@ pub(crate) struct Origin<'a> {
 #[expect(missing_docs, reason = "a file and a line of it")]
 pub struct Cite {
     pub path: String,
+    /// The line of a document, from 1; 0 for a message.
     pub line: i64,
 }
 
@@ -184,23 +189,31 @@ pub(crate) fn counts(db: &Connection) -> Result<Counts> {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[expect(missing_docs, reason = "where, what and why")]
-pub struct KeptOut {
+pub struct SkippedStatement {
     pub path: String,
     pub line: i64,
     pub what: String,
     pub reason: String,
 }
 
-redact! { KeptOut { path, what, reason / line } }
+redact! { SkippedStatement { path, what, reason / line } }
 
 /// Lists the statements that were read and rejected.
-fn kept_out_in(db: &Connection) -> Result<Vec<KeptOut>> {
+fn kept_out_in(db: &Connection) -> Result<Vec<SkippedStatement>> {
     db.rows("SELECT path, line, what, reason FROM kept_out ORDER BY path, line, what", (), |row| {
-        Ok(KeptOut { path: row.get(0)?, line: row.get(1)?, what: row.get(2)?, reason: row.get(3)? })
+        Ok(SkippedStatement { path: row.get(0)?, line: row.get(1)?, what: row.get(2)?, reason: row.get(3)? })
     })
 }
 
 impl Origin<'_> {
+    /// Refuses a statement that a person deleted for good. A person who makes it again brings it back.
+    fn check_deleted(&self, db: &Connection, statement: &str) -> Result<()> {
+        match self.source {
+            Source::Person => tombstone::lift(db, statement).map(drop),
+            _ => Tombstones::load(db)?.check(statement),
+        }
+    }
+
     /// Tells whether the writer sees a row.
     fn sees(&self, db: &Connection, table: &str, id: i64) -> Result<bool> {
         visibility::shows(db, self.visibility, table, id)
@@ -225,7 +238,7 @@ fn source_name(source: Source) -> &'static str {
 
 impl std::convert::From<guard::Refusal> for Error {
     fn from(refusal: guard::Refusal) -> Error {
-        Error::KeptOut { what: refusal.what, reason: refusal.reason }
+        Error::SkippedStatement { what: refusal.what, reason: refusal.reason }
     }
 }
 
@@ -247,6 +260,6 @@ pub fn picture(view: &View<'_>) -> Result<Picture> {
 }
 
 /// Lists the statements that were read from documents and rejected, and why.
-pub fn kept_out(view: &View<'_>) -> Result<Vec<KeptOut>> {
+pub fn kept_out(view: &View<'_>) -> Result<Vec<SkippedStatement>> {
     view.read_all(kept_out_in)
 }

@@ -111,7 +111,7 @@ pub(super) fn claim(db: &Connection, origin: &Origin<'_>, name: &str) -> Result<
         return Ok(true);
     }
     let reason = "can't be used as a name where others read along".into();
-    Err(Error::KeptOut { what: shorten(name), reason })
+    Err(Error::SkippedStatement { what: shorten(name), reason })
 }
 
 fn name_row(db: &Connection, name: &str) -> Result<i64> {
@@ -141,7 +141,7 @@ pub(crate) fn get(db: &Connection, name: &str) -> Result<Entity> {
 /// Returns a name with the same beginning that differs little.
 fn near(db: &Connection, folded: &str) -> Result<Option<String>> {
     let start: String = folded.chars().take(2).collect();
-    let sql = "SELECT folded, name FROM names WHERE folded >= $1 AND folded < $2 LIMIT 2000";
+    let sql = "SELECT folded, name FROM names WHERE folded >= $1 AND folded < $2 ORDER BY folded LIMIT 2000";
     let names: Vec<(String, String)> =
         db.rows(sql, (&start, after(&start)), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let best = nearest(folded, names.iter().map(|(folded, _)| folded.as_str()));
@@ -163,7 +163,7 @@ pub(crate) fn find_or_create(
     let name = guard::entity(name, Some(category), origin.checked_as())?;
     let folded = fold(&name);
     if folded.is_empty() {
-        return Err(Error::KeptOut {
+        return Err(Error::SkippedStatement {
             what: name,
             reason: "has neither letters nor digits, which a name needs".into(),
         });
@@ -203,7 +203,7 @@ pub(crate) fn add_alias(
     let entity = get(db, entity)?;
     if claim(db, origin, &alias)? {
         let reason = "can't be used as a name where others read along".into();
-        return Err(Error::KeptOut { what: shorten(&alias), reason });
+        return Err(Error::SkippedStatement { what: shorten(&alias), reason });
     }
     let sql =
         "SELECT names.source, own, roots.id, roots.name FROM names JOIN entities ON entities.id = names.entity
@@ -227,7 +227,7 @@ pub(crate) fn add_alias(
         Some((_, own, _, other)) => {
             Err(Error::NameTaken { name: shorten(&alias), entity: other, alias: !own })
         }
-        None if folded.is_empty() => Err(Error::KeptOut {
+        None if folded.is_empty() => Err(Error::SkippedStatement {
             what: alias,
             reason: "has neither letters nor digits, which a name needs".into(),
         }),
@@ -264,7 +264,7 @@ pub(crate) fn remove_alias(db: &Connection, alias: &str) -> Result<Entity> {
 pub(crate) fn aliases(db: &Connection, entity: Option<EntityId>) -> Result<Vec<Alias>> {
     let sql = "SELECT names.name, roots.name FROM names JOIN entities ON entities.id = names.entity
         JOIN entities AS roots ON roots.id = entities.root
-        WHERE names.name <> roots.name AND ($1 IS NULL OR roots.id = $1) AND (NOT own OR entities.id <> roots.id)
+        WHERE names.name <> roots.name AND (roots.id = $1 OR $1 IS NULL) AND (NOT own OR entities.id <> roots.id)
         ORDER BY roots.name, names.name";
     db.rows(sql, [entity], |row| Ok(Alias { alias: row.get(0)?, entity: row.get(1)? }))
 }

@@ -43,6 +43,8 @@ pub(super) struct Mention {
     pub(super) speaks: bool,
     /// Whether it may be an ordinary word: a lower-case word that is a name only because of a heading.
     pub(super) by_chance: bool,
+    /// Words that an answer about the speaker must have: `mother` in `where does my mother live`.
+    pub(super) needs: Vec<String>,
 }
 
 impl Mention {
@@ -224,7 +226,7 @@ fn is_new_word(db: &Connection, stem: &str) -> Result<bool> {
         return Ok(false);
     }
     let start: String = stem.chars().take(2).collect();
-    let sql = "SELECT term FROM terms WHERE term >= $1 AND term < $2 LIMIT 5000";
+    let sql = "SELECT term FROM terms WHERE term >= $1 AND term < $2 ORDER BY term LIMIT 5000";
     let mut near = false;
     db.each(sql, (&start, name::after(&start)), |row| {
         near = is_one_edit(row.text(0)?, stem);
@@ -257,7 +259,7 @@ fn mentions(db: &Connection, tokens: &mut [Token], language: Language) -> Result
             let by_chance = read && length == 1 && !written;
             longest = longest.max(length);
             if named.iter().all(|mention| mention.entity.id != entity.id) {
-                named.push(Mention { entity, by, speaks: false, by_chance });
+                named.push(Mention { entity, by, speaks: false, by_chance, needs: Vec::new() });
             }
         }
         place += longest;
@@ -331,10 +333,24 @@ fn speaking(db: &Connection, tokens: &[Token], speaker: Speaker) -> Result<Optio
         let said = tokens.iter().find(|token| !token.taken && words.contains(&token.word.as_str()));
         let Some(by) = said.map(|token| token.word.clone()) else { continue };
         if let Some(entity) = name::speaking(db, category)? {
-            return Ok(Some(Mention { entity, by, speaks: true, by_chance: false }));
+            let needs = needs(tokens, &by);
+            return Ok(Some(Mention { entity, by, speaks: true, by_chance: false, needs }));
         }
     }
     Ok(None)
+}
+
+/// Returns the words that an answer about the speaker must have. `my mother` is somebody else, and what `I` do with a thing is no
+/// attribute of mine: `Who do I call about the boiler?`
+fn needs(tokens: &[Token], by: &str) -> Vec<String> {
+    let mut after = tokens.iter().skip_while(|token| token.word != by).skip(1);
+    if matches!(by, "my" | "our" | "your") {
+        let owned = after.next().filter(|token| intent::names_end(&token.word));
+        return owned.into_iter().map(|token| token.word.clone()).collect();
+    }
+    // The first word after `I` is the verb.
+    let things = after.skip(1).filter(|token| !intent::is_attribute(&token.word));
+    things.map(|token| token.word.clone()).collect()
 }
 
 /// Returns the person with a first name, if it is unique. In lower case only if the question has few other
@@ -364,7 +380,13 @@ fn by_first_name(db: &Connection, tokens: &mut [Token], language: Language) -> R
         if let [_] = found[..] {
             token.taken = true;
             let by = token.word.clone();
-            return Ok(found.pop().map(|entity| Mention { entity, by, speaks: false, by_chance: false }));
+            return Ok(found.pop().map(|entity| Mention {
+                entity,
+                by,
+                speaks: false,
+                by_chance: false,
+                needs: Vec::new(),
+            }));
         }
     }
     Ok(None)
@@ -375,7 +397,7 @@ fn misspelt(db: &Connection, tokens: &mut [Token]) -> Result<Option<Mention>> {
     let near = |token: &&mut Token| token.word.chars().count() >= 5 && (token.capital || token.possessive);
     for token in tokens.iter_mut().filter(near) {
         let start: String = token.word.chars().take(2).collect();
-        let sql = "SELECT folded FROM names WHERE folded >= $1 AND folded < $2 LIMIT 500";
+        let sql = "SELECT folded FROM names WHERE folded >= $1 AND folded < $2 ORDER BY folded LIMIT 500";
         let names: Vec<String> = db.rows(sql, (&start, name::after(&start)), |row| row.get(0))?;
         let close = names.iter().find(|name| {
             name.strip_suffix('s') == Some(&token.word)
@@ -385,7 +407,13 @@ fn misspelt(db: &Connection, tokens: &mut [Token]) -> Result<Option<Mention>> {
         });
         if let Some(entity) = close.map(|name| name::find(db, name)).transpose()?.flatten() {
             token.taken = true;
-            return Ok(Some(Mention { entity, by: token.word.clone(), speaks: false, by_chance: false }));
+            return Ok(Some(Mention {
+                entity,
+                by: token.word.clone(),
+                speaks: false,
+                by_chance: false,
+                needs: Vec::new(),
+            }));
         }
     }
     Ok(None)

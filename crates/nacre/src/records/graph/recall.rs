@@ -19,6 +19,7 @@ use super::name::Entity;
 use super::question::{AskedWord, Mention, Question};
 use super::relation::{self, Relation};
 use super::{Cite, EntityId, activation, cites, guard, intent, name};
+use crate::base::origin::RecordOrigin;
 use crate::base::redact::redact;
 use crate::base::{Result, Time};
 use crate::index::embed::builtin;
@@ -93,6 +94,9 @@ pub struct GraphMatch {
     pub linked: bool,
     /// Why it was recalled.
     pub why: String,
+    /// Its origin.
+    #[schemars(skip)]
+    pub origin: RecordOrigin,
     #[serde(skip)]
     activation: f64,
     /// The share of the question that it covers, in steps.
@@ -102,7 +106,7 @@ pub struct GraphMatch {
 
 redact! {
     RecallResult { known, entities, note, missing, lacks }
-    GraphMatch { id, text, cites, why / kind, score, combined, since, until, linked, activation, covered }
+    GraphMatch { id, text, cites, why / kind, score, combined, since, until, linked, origin, activation, covered }
 }
 
 impl GraphMatch {
@@ -135,7 +139,7 @@ pub(crate) fn recall(db: &Connection, request: &Request<'_>, language: Language)
             true => mention.entity.name.clone(),
             false => format!("{} (`{}`)", mention.entity.name, mention.by),
         };
-        for known in of_entity(db, &question, &rows, request, &who, language)? {
+        for known in of_entity(db, &question, mention, &rows, request, &who, language)? {
             keep(&mut seen, known);
         }
     }
@@ -215,12 +219,13 @@ fn keep(seen: &mut BTreeMap<String, GraphMatch>, known: GraphMatch) {
 
 /// Returns everything known about an entity: its facts, and its relations from either end.
 fn rows(db: &Connection, entity: EntityId, name: &str, as_of: Option<Time>) -> Result<Vec<Row>> {
-    const HOLDS: &str = "CASE WHEN $2 IS NULL THEN until IS NULL ELSE since <= $2 AND (until IS NULL OR until > $2) END LIMIT $3";
+    const HOLDS: &str =
+        "CASE WHEN since <= $2 THEN until IS NULL OR until > $2 ELSE $2 IS NULL AND until IS NULL END";
     const OF: &str = "IN (SELECT id FROM entities WHERE root = $1)";
     // The entity's name is known, and joining it would cost more than reading the facts.
     let sql = format!(
         "SELECT id, $4, key, value, category, importance, permanent, since, until, source, activation, access_count,
-            last_accessed FROM facts WHERE entity {OF} AND {HOLDS}"
+            last_accessed, origin FROM facts WHERE entity {OF} AND {HOLDS} ORDER BY entity, key, since, id LIMIT $3"
     );
     let mut rows =
         db.rows(&sql, (entity, as_of, MAX_ENTITY_ROWS, name), |row| Ok(Row::Fact(fact::from_row(row)?)))?;
@@ -229,9 +234,10 @@ fn rows(db: &Connection, entity: EntityId, name: &str, as_of: Option<Time>) -> R
         (false, "object", "subject", "roots.name, predicate, $4"),
     ] {
         let sql = format!(
-            "SELECT relations.id, {ends}, since, until, source, activation, access_count, last_accessed, roots.id
+            "SELECT relations.id, {ends}, since, until, source, activation, access_count, last_accessed, roots.id, NULL,
+                relations.origin
             FROM relations JOIN entities AS e ON e.id = relations.{other} JOIN entities AS roots ON roots.id = e.root
-            WHERE relations.{end} {OF} AND {HOLDS}"
+            WHERE relations.{end} {OF} AND {HOLDS} ORDER BY relations.{end}, predicate, relations.id LIMIT $3"
         );
         rows.extend(db.rows(&sql, (entity, as_of, MAX_ENTITY_ROWS, name), |row| {
             Ok(Row::Relation { relation: relation::from_row(row)?, forward, other: row.get(10)? })
@@ -244,12 +250,16 @@ fn rows(db: &Connection, entity: EntityId, name: &str, as_of: Option<Time>) -> R
 fn of_entity(
     db: &Connection,
     question: &Question,
+    mention: &Mention,
     rows: &[Row],
     request: &Request<'_>,
     who: &str,
     language: Language,
 ) -> Result<Vec<GraphMatch>> {
     let asked = &question.asked;
+    let is_needed =
+        |place: &usize| asked.get(*place).is_some_and(|asked| mention.needs.contains(&asked.word));
+    let needed = (0..63).filter(is_needed).fold(0u64, |bits, place| bits | 1 << place);
     if asked.is_empty() {
         return Ok(rows
             .iter()
@@ -270,7 +280,7 @@ fn of_entity(
         if joins {
             bits = all;
         }
-        if bits != 0 && share(bits) >= MIN_COVERAGE {
+        if bits != 0 && share(bits) >= MIN_COVERAGE && bits & needed == needed {
             let score = row.base(95.0, 90.0) - UNCOVERED_PENALTY * (1.0 - share(bits));
             found.push(row.known(
                 score,
@@ -300,7 +310,7 @@ fn of_entity(
     // Anything that covers less than half of what the best covers is irrelevant.
     found.retain(|known| known.covered * 2 > best);
     // If every word asks for a known attribute and none was found, the answer is unknown.
-    if found.is_empty() && !asked.iter().all(AskedWord::is_attribute) {
+    if found.is_empty() && needed == 0 && !asked.iter().all(AskedWord::is_attribute) {
         found = by_meaning(question, rows, who);
     }
     Ok(found)
@@ -484,9 +494,11 @@ impl Row {
     }
 
     fn known(&self, score: f64, covered: i64, why: String) -> GraphMatch {
-        let (kind, id, since, until, activation) = match self {
-            Row::Fact(fact) => (fact::KIND, &fact.id, fact.since, fact.until, fact.activation),
-            Row::Relation { relation: of, .. } => (relation::KIND, &of.id, of.since, of.until, of.activation),
+        let (kind, id, since, until, activation, origin) = match self {
+            Row::Fact(of) => (fact::KIND, &of.id, of.since, of.until, of.activation, of.origin),
+            Row::Relation { relation: of, .. } => {
+                (relation::KIND, &of.id, of.since, of.until, of.activation, of.origin)
+            }
         };
         GraphMatch {
             kind,
@@ -499,6 +511,7 @@ impl Row {
             cites: Vec::new(),
             linked: false,
             why,
+            origin,
             activation,
             covered,
         }

@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Source, guard, name};
 use crate::base::caller::Visibility;
+use crate::base::origin::RecordOrigin;
 use crate::base::{Result, Time};
 use crate::index::{Lexicon, Writer};
+use crate::records::tombstone::Tombstones;
 use crate::store::{Connection, Row, ToSql};
 
 /// All statements in the graph.
@@ -46,6 +48,8 @@ struct Fact {
     last_accessed: Option<Time>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     private: bool,
+    #[serde(default)]
+    origin: RecordOrigin,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -61,6 +65,8 @@ struct Relation {
     last_accessed: Option<Time>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     private: bool,
+    #[serde(default)]
+    origin: RecordOrigin,
 }
 
 /// Whether a row is private: marked so, or said in a private session.
@@ -82,7 +88,7 @@ impl Records {
         let facts = db.rows(
             &format!(
                 "SELECT roots.name, key, value, facts.category, importance, permanent, since, until, source, activation,
-                    access_count, last_accessed, {IS_PRIVATE} FROM facts {roots} WHERE {WAS_SAID} ORDER BY facts.id"
+                    access_count, last_accessed, {IS_PRIVATE}, facts.origin FROM facts {roots} WHERE {WAS_SAID} ORDER BY facts.id"
             ),
             (),
             |row| {
@@ -100,13 +106,14 @@ impl Records {
                     access_count: row.get(10)?,
                     last_accessed: row.get(11)?,
                     private: row.get(12)?,
+                    origin: row.get(13)?,
                 })
             },
         )?;
         let relations = db.rows(
             &format!(
                 "SELECT subjects.name, predicate, objects.name, since, until, source, activation, access_count,
-                    last_accessed, {IS_PRIVATE} FROM relations
+                    last_accessed, {IS_PRIVATE}, relations.origin FROM relations
                 JOIN entities AS s ON s.id = subject JOIN entities AS subjects ON subjects.id = s.root
                 JOIN entities AS o ON o.id = object JOIN entities AS objects ON objects.id = o.root
                 WHERE {WAS_SAID} ORDER BY relations.id"
@@ -124,6 +131,7 @@ impl Records {
                     access_count: row.get(7)?,
                     last_accessed: row.get(8)?,
                     private: row.get(9)?,
+                    origin: row.get(10)?,
                 })
             },
         )?;
@@ -168,6 +176,7 @@ impl Records {
             now: since,
             since,
             source: Source::Person,
+            origin: RecordOrigin::Import,
             session: None,
             private: Some(private),
             visibility: Visibility::Private,
@@ -184,6 +193,7 @@ impl Records {
             let _ = name::mark_distinct(db, one, other);
         }
         let mut added = 0;
+        let deleted = Tombstones::load(db)?;
         let mut lexicon = Lexicon::default();
         let mut writer = Writer::new(db, &mut lexicon)?;
         for fact in &self.facts {
@@ -195,6 +205,9 @@ impl Records {
             }
             let entity =
                 name::find_or_create(db, &origin(fact.since, fact.private), &fact.entity, &fact.category)?;
+            if deleted.cover(&format!("{}: {} = {value}", entity.name, key.replace('_', " "))) {
+                continue;
+            }
             let sql = "SELECT id FROM facts WHERE entity IN (SELECT id FROM entities WHERE root = $1)
                 AND key = $2 AND value = $3 AND since = $4";
             let values = (entity.id, &key, &value, fact.since);
@@ -202,9 +215,10 @@ impl Records {
                 continue;
             }
             let sql = "INSERT INTO facts (entity, key, value, category, importance, permanent, since, until, source, activation,
-                access_count, last_accessed, private) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+                access_count, last_accessed, private, origin)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
                 RETURNING id";
-            let values: [&dyn ToSql; 13] = [
+            let values: [&dyn ToSql; 14] = [
                 &entity.id,
                 &key,
                 &value,
@@ -218,6 +232,7 @@ impl Records {
                 &fact.access_count,
                 &fact.last_accessed,
                 &fact.private,
+                &fact.origin,
             ];
             super::fact::index(db, &mut writer, db.one(sql, values, |row| row.get(0))?)?;
             added += 1;
@@ -234,7 +249,7 @@ impl Records {
                 continue;
             }
             let sql = "INSERT INTO relations (subject, predicate, object, since, until, source, activation, access_count,
-                last_accessed, private) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id";
+                last_accessed, private, origin) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id";
             let values = (
                 subject.id,
                 predicate,
@@ -246,6 +261,7 @@ impl Records {
                 relation.access_count,
                 relation.last_accessed,
                 relation.private,
+                relation.origin,
             );
             super::relation::index(db, &mut writer, db.one(sql, values, |row| row.get(0))?)?;
             added += 1;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Cite, Origin, Source, activation, cites, drop_row, fact, guard, name, source_name};
+use crate::base::origin::RecordOrigin;
 use crate::base::redact::{self, redact};
 use crate::base::{Error, Result, Time};
 use crate::index::{self, Passage, Writer};
@@ -26,6 +27,8 @@ pub struct Relation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
     pub source: String,
+    /// Its origin.
+    pub origin: RecordOrigin,
     pub activation: f64,
     /// `hot`, `warm` or `cool`.
     pub tier: &'static str,
@@ -39,7 +42,7 @@ pub struct Relation {
 redact! {
     Relation {
         id, subject, predicate, object, source, cites
-        / since, until, activation, tier, access_count, last_accessed
+        / origin, since, until, activation, tier, access_count, last_accessed
     }
 }
 
@@ -52,7 +55,7 @@ pub(crate) struct AddResult {
 
 pub(super) const COLUMNS: &str =
     "relations.id, subjects.name, predicate, objects.name, since, until, source, activation,
-    access_count, last_accessed, subjects.id, objects.id FROM relations
+    access_count, last_accessed, subjects.id, objects.id, relations.origin FROM relations
     JOIN entities AS s ON s.id = relations.subject JOIN entities AS subjects ON subjects.id = s.root
     JOIN entities AS o ON o.id = relations.object JOIN entities AS objects ON objects.id = o.root";
 
@@ -70,6 +73,7 @@ pub(super) fn from_row(row: &Row<'_>) -> Result<Relation> {
         tier: activation::tier(activation),
         access_count: row.get(8)?,
         last_accessed: row.get(9)?,
+        origin: row.get(12)?,
         cites: Vec::new(),
     })
 }
@@ -84,9 +88,10 @@ impl Relation {
         super::number(KIND, &self.id).expect("made by us")
     }
 
-    fn passage(&self) -> Passage {
+    pub(super) fn passage(&self) -> Passage {
         let text = redact::text(&self.line()).into_owned();
-        Passage { live: self.until.is_none(), ..Passage::new(KIND, self.id.clone(), text, self.since) }
+        let (live, origin) = (self.until.is_none(), self.origin);
+        Passage { live, origin, ..Passage::new(KIND, self.id.clone(), text, self.since) }
     }
 }
 
@@ -125,8 +130,9 @@ pub(crate) fn add_with(
     let object = name::find_or_create(db, origin, object, of_object.unwrap_or(fact::UNKNOWN_CATEGORY))?;
     if subject.id == object.id {
         let what = format!("{} {predicate} {}", subject.name, object.name);
-        return Err(Error::KeptOut { what, reason: "has the same entity at both ends".into() });
+        return Err(Error::SkippedStatement { what, reason: "has the same entity at both ends".into() });
     }
+    origin.check_deleted(db, &format!("{} {} {}", subject.name, predicate.replace('_', " "), object.name))?;
     let condition =
         "s.root = $1 AND predicate = $2 AND o.root = $3 AND (until IS NULL OR until > $4) AND since <= $4";
     for known in select(db, condition, (subject.id, &predicate, object.id, origin.since))? {
@@ -142,8 +148,9 @@ pub(crate) fn add_with(
     // If it is now said to have begun earlier, the new row ends where the known one begins.
     let condition = "s.root = $1 AND predicate = $2 AND o.root = $3 AND since > $4 ORDER BY since LIMIT 1";
     let later = select(db, condition, (subject.id, &predicate, object.id, origin.since))?.pop();
-    let sql = "INSERT INTO relations (subject, predicate, object, since, until, source, session, private)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id";
+    let sql =
+        "INSERT INTO relations (subject, predicate, object, since, until, source, session, private, origin)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id";
     let values = (
         subject.id,
         &predicate,
@@ -153,6 +160,7 @@ pub(crate) fn add_with(
         source_name(origin.source),
         origin.session,
         origin.private.unwrap_or(false),
+        origin.origin,
     );
     let relation = get(db, db.one(sql, values, |row| row.get(0))?)?;
     writer.insert(&relation.passage())?;
@@ -178,8 +186,8 @@ pub(crate) fn list(
     limit: usize,
 ) -> Result<Vec<Relation>> {
     let entity = entity.map(|named| name::get(db, named)).transpose()?.map(|entity| entity.id);
-    let condition = "($1 IS NULL OR $1 IN (subjects.id, objects.id))
-        AND CASE WHEN $2 THEN true WHEN $3 IS NULL THEN until IS NULL ELSE since <= $3 AND (until IS NULL OR until > $3) END
+    let condition = "($1 IN (subjects.id, objects.id) OR $1 IS NULL)
+        AND CASE WHEN $2 THEN true WHEN since <= $3 THEN until IS NULL OR until > $3 ELSE $3 IS NULL AND until IS NULL END
         ORDER BY lower(subjects.name), predicate, lower(objects.name) LIMIT $4";
     let found = select(db, condition, (entity, history, as_of, limit))?;
     found.into_iter().map(|relation| with_cites(db, relation)).collect()
@@ -195,6 +203,14 @@ pub(crate) fn end(db: &Connection, now: Time, named: &RelationRef<'_>) -> Result
     db.run(sql, (relation.number(), now.max(relation.since)))?;
     index::set_live(db, KIND, &relation.id, false)?;
     get(db, relation.number())
+}
+
+/// Makes a relation that was ended hold again.
+pub(crate) fn reopen(db: &Connection, id: &str) -> Result<()> {
+    if db.run("UPDATE relations SET until = NULL WHERE 'relation-' || id = $1", [id])? > 0 {
+        index::set_live(db, KIND, id, true)?;
+    }
+    Ok(())
 }
 
 /// Deletes a relation permanently.
@@ -234,8 +250,8 @@ pub(super) fn index(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result
 
 /// Returns the passages of all relations of some entities, given as a JSON array of numbers.
 pub(super) fn passages_of(db: &Connection, entities: &str) -> Result<Vec<Passage>> {
-    let either = "relations.subject IN (SELECT value FROM json_each($1))
-        OR relations.object IN (SELECT value FROM json_each($1)) ORDER BY relations.id";
+    let either = "relations.subject IN (SELECT CAST(value AS BIGINT) FROM json_each($1))
+        OR relations.object IN (SELECT CAST(value AS BIGINT) FROM json_each($1)) ORDER BY relations.id";
     Ok(select(db, either, [entities])?.iter().map(Relation::passage).collect())
 }
 

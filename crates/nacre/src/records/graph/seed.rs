@@ -9,6 +9,7 @@ use super::fact::{self, Draft};
 use super::{Origin, Source, name, relation};
 use crate::base::caller::Visibility;
 use crate::base::ids::SessionId;
+use crate::base::origin::RecordOrigin;
 use crate::base::{Error, Result, Time};
 use crate::index::{Lexicon, Writer};
 use crate::store::Connection;
@@ -95,6 +96,7 @@ pub(crate) fn import(db: &Connection, now: Time, session: &SessionId, seed: &See
         now,
         since: since.unwrap_or(now),
         source: Source::Person,
+        origin: RecordOrigin::Person,
         session: Some(session),
         private: None,
         visibility: Visibility::Private,
@@ -142,7 +144,7 @@ impl SeedReport {
             Ok(true) => self.known += 1,
             Ok(false) => self.added += 1,
             Err(
-                error @ (Error::KeptOut { .. }
+                error @ (Error::SkippedStatement { .. }
                 | Error::NameTaken { .. }
                 | Error::NoEntity { .. }
                 | Error::SelfAlias { .. }),

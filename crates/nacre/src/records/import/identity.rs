@@ -95,7 +95,8 @@ pub(super) fn hash(parts: &[&str]) -> String {
 
 /// Returns the stored state of the items of a part, by key.
 pub(super) fn of_part(db: &Connection, format: &str, part: &str) -> Result<HashMap<String, Row>> {
-    let sql = "SELECT key, kind, ref, own, hash, origin FROM imports WHERE format = $1 AND part = $2";
+    let sql =
+        "SELECT key, kind, ref, own, hash, origin FROM imports WHERE format = $1 AND part = $2 ORDER BY key";
     let rows = db.rows(sql, (format, part), |row| {
         let origin: Origin = serde_json::from_str(row.text(5)?).unwrap_or_default();
         let known = Row {

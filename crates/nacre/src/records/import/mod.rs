@@ -234,6 +234,8 @@ pub struct Options {
     pub dry_run: bool,
     /// The name of the source here; `None` means the name of its folder or file.
     pub name: Option<String>,
+    /// The person vouches for the source: its memories and facts may be added to sessions unasked.
+    pub trusted: bool,
 }
 
 /// The number of items of one kind, by result.
@@ -329,7 +331,7 @@ pub fn import(
     if format.named && !options.dry_run {
         claim_name(view, format, &source)?;
     }
-    let mut sink = Sink::new(view, format, &source, options.dry_run, progress);
+    let mut sink = Sink::new(view, format, &source, options, progress);
     (format.read)(&source, &mut sink)?;
     let report = sink.finish()?;
     if !options.dry_run

@@ -13,16 +13,17 @@ use std::io::BufRead;
 
 use super::identity::{self, Author, NewRow, Origin, Row, hash};
 use super::source::{MAX_TEXT_BYTES, Source};
-use super::{Counts, Format, Report, Sample, SkippedItem, add_messages};
-use crate::base::caller::Caller;
-use crate::base::caller::{is_marked, is_private};
+use super::{Counts, Format, Options, Report, Sample, SkippedItem, add_messages};
+use crate::base::caller::{Actor, Caller, is_marked, is_private};
 use crate::base::frame::{one_line, strip_injected};
+use crate::base::origin::RecordOrigin;
 use crate::base::progress::{Progress, Unit};
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::records::entry::{self, EntryType, MAX_TAG_CHARS, MAX_TAGS};
 use crate::records::session::{self, import as transcript};
+use crate::records::tombstone::Tombstones;
 use crate::records::workspace::change;
 use crate::store::Connection;
 use crate::store::audit;
@@ -146,6 +147,7 @@ pub(super) struct Sink<'a> {
     parts: Vec<Part>,
     waiting: (usize, usize),
     taken: usize,
+    origin: RecordOrigin,
     /// Documents that have been written: two names in a source may map to one path here.
     paths: HashSet<String>,
     /// Notes of the source, if it is a folder of notes: how many were read, and how many there are.
@@ -158,13 +160,13 @@ impl<'a> Sink<'a> {
         view: &'a mut View<'_>,
         format: &'static Format,
         source: &'a Source,
-        dry_run: bool,
+        options: &Options,
         progress: &'a mut dyn FnMut(Progress),
     ) -> Sink<'a> {
         let report = Report {
             format: format.name,
             path: source.path.clone(),
-            dry_run,
+            dry_run: options.dry_run,
             kinds: BTreeMap::new(),
             sessions: 0,
             skipped: BTreeMap::new(),
@@ -174,8 +176,13 @@ impl<'a> Sink<'a> {
             conflicts: None,
         };
         let (items, parts, paths) = (Vec::new(), Vec::new(), HashSet::new());
+        let origin = match options.trusted && view.caller().actor == Actor::Person {
+            true => RecordOrigin::Approved,
+            false => RecordOrigin::Import,
+        };
         Sink {
             caller: view.caller(),
+            origin,
             view: view.lend(),
             format,
             source,
@@ -476,7 +483,7 @@ impl<'a> Sink<'a> {
 
     /// Writes all records except documents.
     fn write_records(&mut self, parts: &[Part]) -> Result<()> {
-        let (caller, format) = (self.caller, self.format);
+        let (caller, format, origin) = (self.caller, self.format, self.origin);
         let known = |view: &View<'_>| view.read_all(|db| unchanged(db, format, parts));
         // An unchanged source costs no write.
         if let Some(present) = known(&self.view)? {
@@ -488,7 +495,8 @@ impl<'a> Sink<'a> {
         let group_name = self.view.name().to_string();
         let done = self.view.write_indexed(|tx, lexicon| {
             let mut done = BatchResult::default();
-            let taker = Importer { tx, caller, format, group: &group_name };
+            let deleted = Tombstones::load(tx)?;
+            let taker = Importer { tx, caller, format, group: &group_name, origin, deleted };
             taker.take(lexicon, parts, &mut done)?;
             let mut row = audit::Row::new("import");
             for (kind, counts) in &done.kinds {

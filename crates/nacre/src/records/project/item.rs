@@ -84,7 +84,7 @@ pub(crate) fn get(db: &Connection, id: &str) -> Result<Option<ProjectItem>> {
 pub(crate) fn list(db: &Connection, filter: &Filter, limit: usize) -> Result<(Vec<ProjectItem>, i64)> {
     let project =
         filter.project.as_ref().map(|name| super::known(db, name)).transpose()?.map(|known| known.number);
-    let wanted = "($1 IS NULL OR items.type = $1) AND ($2 IS NULL OR items.project = $2)";
+    let wanted = "(items.type = $1 OR $1 IS NULL) AND (items.project = $2 OR $2 IS NULL)";
     let r#type = filter.r#type.map(ItemType::as_str);
     let total = format!("SELECT count(*) FROM items WHERE {wanted}");
     let total = db.one(&total, (r#type, project), |row| row.get(0))?;
@@ -110,7 +110,8 @@ pub(super) fn replace(
 ) -> Result<(usize, usize)> {
     let (project, name, path) = file;
     let FileItems { found, private } = said;
-    let sql = "SELECT id, line, confidence, title FROM items WHERE project = $1 AND path = $2";
+    let sql =
+        "SELECT id, line, confidence, title FROM items WHERE project = $1 AND path = $2 ORDER BY line, id";
     let mut old: Vec<(String, i64, f64, String)> =
         db.rows(sql, (project, path), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let mut ids: Vec<String> = Vec::new();

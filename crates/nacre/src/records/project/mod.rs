@@ -9,6 +9,7 @@ pub(crate) mod current;
 mod extract;
 mod ignore;
 pub(crate) mod item;
+pub(crate) mod replica;
 pub(crate) mod task;
 mod walk;
 

@@ -225,7 +225,7 @@ pub(crate) fn get(db: &Connection, id: TaskId) -> Result<Task> {
 /// Lists tasks: active ones, then pending ones by priority and age, then finished ones.
 pub(crate) fn list(db: &Connection, filter: &Filter) -> Result<Vec<Task>> {
     let sql = format!(
-        "{COLUMNS} WHERE (archived_at IS NOT NULL) = $1 AND ($2 IS NULL OR status = $2) AND ($3 IS NULL OR milestone = $3)
+        "{COLUMNS} WHERE (archived_at IS NOT NULL) = $1 AND (status = $2 OR $2 IS NULL) AND (milestone = $3 OR $3 IS NULL)
          ORDER BY CASE status WHEN 'in_progress' THEN 0 WHEN 'pending' THEN 1 ELSE 2 END, priority, created_at, number"
     );
     let status = filter.status.map(Status::as_str);
@@ -237,6 +237,21 @@ pub(crate) fn list(db: &Connection, filter: &Filter) -> Result<Vec<Task>> {
         }
     }
     Ok(tasks)
+}
+
+/// Returns all tasks.
+pub(super) fn all(db: &Connection) -> Result<Vec<Task>> {
+    db.rows(&format!("{COLUMNS} ORDER BY number"), (), of_row)
+}
+
+/// Deletes a task permanently, with its history.
+pub(crate) fn remove(db: &Connection, id: TaskId) -> Result<Task> {
+    let task = get(db, id)?;
+    index::remove(db, KIND, &id.to_string())?;
+    db.run("DELETE FROM task_blocks WHERE task = $1 OR \"by\" = $1", [id])?;
+    db.run("DELETE FROM task_changes WHERE task = $1", [id])?;
+    db.run("DELETE FROM tasks WHERE number = $1", [id])?;
+    Ok(task)
 }
 
 /// Returns every change of a task's status, oldest first.
@@ -413,7 +428,7 @@ pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
     db.rows(&format!("{COLUMNS} ORDER BY number"), (), |row| Ok(passage(&of_row(row)?)))
 }
 
-fn passage(task: &Task) -> Passage {
+pub(super) fn passage(task: &Task) -> Passage {
     let mut text = task.description.clone();
     for criterion in &task.acceptance_criteria {
         text.push('\n');

@@ -17,6 +17,7 @@ use crate::base::redact::redact;
 use crate::base::settings::Compact;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
+use crate::records::tombstone::Tombstones;
 use crate::store::Connection;
 use crate::store::event::payload;
 
@@ -224,13 +225,14 @@ fn lines(
 ) -> Result<(Vec<Line>, Vec<String>)> {
     let mut lines: Vec<Line> = Vec::new();
     let mut ids = Vec::new();
+    let deleted = Tombstones::load(db)?;
     let mut coming: HashMap<String, String> = HashMap::new();
     let mut number = state.lines;
     for draft in drafts {
         let mut line = Line {
             id: draft.id.clone().unwrap_or_default(),
             role: draft.role,
-            content: draft.content.clone(),
+            content: draft.content.as_deref().map(|text| deleted.mask(text).into_owned()),
             name: draft.name.clone(),
             input: draft.input.clone().or_else(|| (draft.role == Role::ToolCall).then(|| json!({}))),
             covers: None,

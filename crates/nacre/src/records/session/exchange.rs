@@ -10,11 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::said;
 use crate::base::ids::{ProjectName, SessionId};
+use crate::base::origin::RecordOrigin;
 use crate::base::redact;
 use crate::base::text::cut;
 use crate::base::words::{self, List};
 use crate::base::{Result, Time};
 use crate::index::{self, Passage, analyse};
+use crate::records::tombstone::Tombstones;
 use crate::store::{self, Connection};
 
 /// The passage kind of an exchange.
@@ -54,6 +56,9 @@ pub(crate) struct Row {
     /// The project in which it was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) project: Option<ProjectName>,
+    /// The weaker origin of its two sides.
+    #[serde(default)]
+    pub(crate) origin: RecordOrigin,
 }
 
 fn private_by_default() -> bool {
@@ -65,10 +70,10 @@ pub(crate) fn insert(db: &Connection, row: &Row) -> Result<()> {
     let said = text_hash(&row.user);
     let searchable = row.searchable && (row.user.is_empty() || !is_in_transcript(db, &row.session, &said)?);
     let (session, seq) = if searchable { place(db, row)? } else { (0, 0) };
-    let sql = r#"INSERT INTO exchanges (id, session, "user", agent, at, seq, said, searchable, private, project)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"#;
-    let Row { id, session: name, user, agent, at, private, project, .. } = row;
-    db.run(sql, (id, name, user, agent, at, seq, said, searchable, private, project))?;
+    let sql = r#"INSERT INTO exchanges (id, session, "user", agent, at, seq, said, searchable, private, project, origin)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"#;
+    let Row { id, session: name, user, agent, at, private, project, origin, .. } = row;
+    db.run(sql, (id, name, user, agent, at, seq, said, searchable, private, project, origin))?;
     if searchable {
         index::put(db, &passage(row, (session, seq)))?;
     }
@@ -78,7 +83,8 @@ pub(crate) fn insert(db: &Connection, row: &Row) -> Result<()> {
 /// Inserts an exchange from an export, unless it exists. The id is computed again because an export is not
 /// trusted.
 pub(crate) fn insert_new(db: &Connection, row: &Row) -> Result<bool> {
-    let (user, agent) = (stored_text(&row.user), stored_text(&row.agent));
+    let deleted = Tombstones::load(db)?;
+    let [user, agent] = [&row.user, &row.agent].map(|text| deleted.mask(&stored_text(text)).into_owned());
     let id = hash(&[&row.session, &user, &agent]);
     if user.is_empty()
         || agent.is_empty()
@@ -89,8 +95,33 @@ pub(crate) fn insert_new(db: &Connection, row: &Row) -> Result<bool> {
     }
     let searchable = !is_noise(&user, &agent);
     let (session, private, project) = (row.session.clone(), row.private, row.project.clone());
-    insert(db, &Row { id, session, user, agent, at: row.at, searchable, private, project })?;
+    let (at, origin) = (row.at, row.origin);
+    insert(db, &Row { id, session, user, agent, at, searchable, private, project, origin })?;
     Ok(true)
+}
+
+/// Inserts an exchange of another machine, unless it is here already. Returns its id here.
+pub(crate) fn put_replica(db: &Connection, row: &Row) -> Result<Option<String>> {
+    let (user, agent) = (stored_text(&row.user), stored_text(&row.agent));
+    if user.is_empty() && agent.is_empty() || row.session.parse::<SessionId>().is_err() {
+        return Ok(None);
+    }
+    let id = hash(&[&row.session, &user, &agent]);
+    if !is_present(db, &id)? {
+        let searchable = !is_noise(&user, &agent);
+        insert(db, &Row { id: id.clone(), user, agent, searchable, ..row.clone() })?;
+    }
+    Ok(Some(id))
+}
+
+/// Deletes an exchange and its passage. Returns its reference, if there was one.
+pub(crate) fn remove(db: &Connection, id: &str) -> Result<Option<String>> {
+    let session: Option<String> =
+        db.row("DELETE FROM exchanges WHERE id = $1 RETURNING session", [id], |row| row.get(0))?;
+    let Some(session) = session else { return Ok(None) };
+    let reference = reference(&session, id);
+    index::remove(db, KIND, &reference)?;
+    Ok(Some(reference))
 }
 
 /// Removes exchanges from search whose user message is in the session's transcript.
@@ -112,12 +143,19 @@ pub(crate) fn hide_duplicates<'a>(
     Ok(())
 }
 
+/// Makes an exchange searchable again.
+pub(crate) fn show_again(db: &Connection, reference: &str) -> Result<()> {
+    db.run("UPDATE exchanges SET searchable = true WHERE session || '/' || id = $1", [reference])?;
+    let shown = passages(db)?.into_iter().find(|passage| passage.reference == reference);
+    shown.map_or(Ok(()), |passage| index::put(db, &passage))
+}
+
 /// Returns the passages of all exchanges, to rebuild the index.
 pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
     let sql = "SELECT exchanges.id, exchanges.session, exchanges.user, agent, at, searchable, exchanges.private,
-            exchanges.project, sessions.number, seq
+            exchanges.project, exchanges.origin, sessions.number, seq
         FROM exchanges JOIN sessions ON sessions.id = exchanges.session WHERE searchable ORDER BY exchanges.number";
-    db.rows(sql, (), |row| Ok(passage(&from_row(row)?, (row.get(8)?, row.get(9)?))))
+    db.rows(sql, (), |row| Ok(passage(&from_row(row)?, (row.get(9)?, row.get(10)?))))
 }
 
 /// Returns all exchanges, oldest first.
@@ -144,7 +182,7 @@ pub(crate) fn of_passage(db: &Connection, reference: &str) -> Result<Option<Exch
         FROM exchanges WHERE id = $1"
     );
     db.row(&sql, [id], |row| {
-        Ok(ExchangeContext { row: from_row(row)?, after: row.get(8)?, next: row.text(9)?.to_owned() })
+        Ok(ExchangeContext { row: from_row(row)?, after: row.get(9)?, next: row.text(10)?.to_owned() })
     })
 }
 
@@ -154,7 +192,7 @@ pub(crate) fn last(db: &Connection, session: &str) -> Result<Option<Row>> {
     db.row(&sql, [session], from_row)
 }
 
-const COLUMNS: &str = "id, session, exchanges.user, agent, at, searchable, private, project";
+const COLUMNS: &str = "id, session, exchanges.user, agent, at, searchable, private, project, origin";
 
 fn from_row(row: &store::Row<'_>) -> Result<Row> {
     Ok(Row {
@@ -166,6 +204,7 @@ fn from_row(row: &store::Row<'_>) -> Result<Row> {
         searchable: row.get(5)?,
         private: row.get(6)?,
         project: row.get(7)?,
+        origin: row.get(8)?,
     })
 }
 
@@ -177,6 +216,7 @@ fn passage(row: &Row, place: (i64, i64)) -> Passage {
         // Two people speak. The agent's words must not count as the user's.
         author: None,
         place: Some(place),
+        origin: row.origin,
         ..Passage::new(KIND, reference(&row.session, &row.id), text, row.at)
     }
 }
@@ -187,15 +227,19 @@ fn reference(session: &str, id: &str) -> String {
 
 /// Returns the number of its session, which is created if necessary, and its place in it.
 fn place(db: &Connection, row: &Row) -> Result<(i64, i64)> {
-    let sql =
-        "INSERT INTO sessions (id, format, started_at, ended_at, private, project) VALUES ($1, 'turns', $2, $2, $3, $4)
+    let sql = "INSERT INTO sessions (id, format, started_at, ended_at, private, project, origin)
+        VALUES ($1, 'turns', $2, $2, $3, $4, 'person')
         ON CONFLICT (id) DO UPDATE SET private = sessions.private OR excluded.private,
             project = coalesce(sessions.project, excluded.project),
             started_at = CASE WHEN sessions.started_at < $2 THEN sessions.started_at ELSE $2 END,
             ended_at = CASE WHEN sessions.ended_at > $2 THEN sessions.ended_at ELSE $2 END";
     db.run(sql, (&row.session, row.at, row.private, &row.project))?;
-    let sql = "SELECT number FROM sessions WHERE id = $1";
-    let number: i64 = db.one(sql, [&row.session], |row| row.get(0))?;
+    let sql = "SELECT number, origin FROM sessions WHERE id = $1";
+    let (number, known): (i64, RecordOrigin) =
+        db.one(sql, [&row.session], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if known < row.origin {
+        db.run("UPDATE sessions SET origin = $2 WHERE number = $1", (number, row.origin))?;
+    }
     let sql = "SELECT coalesce(max(seq) + 1, 0) FROM passages WHERE session = $1";
     Ok((number, db.one(sql, [number], |row| row.get(0))?))
 }

@@ -13,6 +13,7 @@ use super::record::{is_known, record};
 use super::transcript::{self, Forwards, Line, Role, Transcript};
 use crate::base::caller::{Caller, Visibility};
 use crate::base::ids::SessionId;
+use crate::base::origin::RecordOrigin;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::store::{Connection, Row};
@@ -61,6 +62,11 @@ pub(crate) fn check_seen(view: &View<'_>, caller: &Caller, session: &SessionId) 
 pub(crate) fn is_private(db: &Connection, session: &SessionId) -> Result<bool> {
     let sql = "SELECT private FROM sessions WHERE id = $1";
     Ok(db.row(sql, [session], |row| row.get(0))?.unwrap_or(true))
+}
+
+/// Returns the weakest origin of a session's messages, if it has any.
+pub(crate) fn origin(db: &Connection, session: &SessionId) -> Result<Option<RecordOrigin>> {
+    db.row("SELECT origin FROM sessions WHERE id = $1", [session], |row| row.get(0))
 }
 
 /// Returns the state of a transcript, if any of it was read.

@@ -16,7 +16,7 @@ mod compact;
 mod context;
 pub(crate) mod exchange;
 mod flush;
-mod gzip;
+pub(crate) mod gzip;
 pub mod import;
 mod ingest;
 mod listing;
@@ -25,6 +25,7 @@ mod narrative;
 mod record;
 mod retention;
 pub(crate) mod said;
+mod scrub;
 mod show;
 mod summary;
 mod transcript;
@@ -37,14 +38,17 @@ pub(crate) use context::context;
 pub use flush::check as check_flush;
 pub use flush::{Count, Flush};
 pub(crate) use flush::{start_cycle, was_asked};
-pub(crate) use ingest::catch_up_all;
+pub(crate) use ingest::{catch_up_all, origin};
 pub use narrative::{EndReport, end};
 pub use record::TranscriptImport;
 pub use record::import as import_transcript;
-pub(crate) use record::{absent, formats, lines, projects, set_formats, set_projects, set_shared, shared};
+pub(crate) use record::{
+    absent, formats, lines, origins, projects, set_formats, set_origins, set_projects, set_shared, shared,
+};
 pub(crate) use retention::retain;
+pub(crate) use scrub::{remove_files, remove_lines, with_line};
 pub use show::{Session, SessionMessage};
-pub(crate) use show::{list, next_message, show};
+pub(crate) use show::{list, next_message, resolve, show};
 pub use transcript::{Line, Role};
 pub(crate) use transcript::{NO_REPLY, copy_missing, listed};
 

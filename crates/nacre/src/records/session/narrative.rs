@@ -12,6 +12,7 @@ use super::summary::{self, Summary, SummaryInput};
 use super::transcript::{Line, Role, Transcript};
 use super::{append, listing};
 use crate::base::ids::{EntryId, SessionId};
+use crate::base::origin::RecordOrigin;
 use crate::base::redact::redact;
 use crate::base::text::shorten;
 use crate::base::{Error, Result};
@@ -149,6 +150,7 @@ pub(super) fn store(
             group: &name,
             session,
             source: Source::Narrative,
+            origin: ingest::origin(tx, session)?.unwrap_or_default().weakest(RecordOrigin::of(caller)),
             visibility: caller.visibility,
             project: Place::of_caller(caller),
         };

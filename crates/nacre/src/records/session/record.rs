@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::BufRead;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 use serde::Serialize;
 use serde_json::json;
@@ -13,12 +14,14 @@ use super::import::{self, Author, Format, Message, ReadReport};
 use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
 use crate::base::ids::ProjectName;
+use crate::base::origin::RecordOrigin;
 use crate::base::redact;
 use crate::base::{Result, Time};
 use crate::group::View;
 use crate::index::{Lexicon, Passage, Writer};
 use crate::records::project;
 use crate::records::session::exchange;
+use crate::records::tombstone::Tombstones;
 use crate::store::Connection;
 use crate::store::audit;
 
@@ -77,6 +80,7 @@ pub fn import(
     })?;
     flush(view, &mut batch)?;
     note_format(view, &sessions, read.format)?;
+    note_projects(view, &read.folders)?;
     Ok(TranscriptImport { read, added, present })
 }
 
@@ -99,6 +103,41 @@ fn note_format(view: &mut View<'_>, sessions: &BTreeSet<String>, format: Format)
     })
 }
 
+/// Stores the projects of sessions that have none, by the folders that the transcript names. A folder that is gone, and one that
+/// contains the memory, such as the user's home folder, is no project.
+fn note_projects(view: &mut View<'_>, folders: &BTreeMap<String, String>) -> Result<()> {
+    let unknown = |db: &Connection| -> Result<Vec<(String, PathBuf)>> {
+        let sql = "SELECT id FROM sessions WHERE id = $1 AND project IS NULL";
+        let mut found = Vec::new();
+        for (id, folder) in folders {
+            if let Some(id) = db.row(sql, [id], |row| row.get(0))? {
+                found.push((id, PathBuf::from(folder)));
+            }
+        }
+        Ok(found)
+    };
+    let memory = view.folder().to_owned();
+    let mut found = view.read_all(unknown)?;
+    found.retain_mut(|(_, folder)| match project::current::root(folder, Some(&memory)) {
+        Some(root) => {
+            *folder = root;
+            true
+        }
+        None => false,
+    });
+    if found.is_empty() {
+        return Ok(());
+    }
+    view.write(|tx| {
+        for (id, folder) in found {
+            if let Some(name) = project::current::adopt(tx, Some(&folder))? {
+                set_projects(tx, &BTreeMap::from([(id, name)]))?;
+            }
+        }
+        Ok(())
+    })
+}
+
 /// Turns messages into passages. Returns how many were added and how many existed already.
 pub(super) fn record(
     tx: &Connection,
@@ -109,20 +148,29 @@ pub(super) fn record(
 ) -> Result<(usize, usize)> {
     let mut sessions: HashMap<&str, Session> = HashMap::new();
     let project = project::current::adopt(tx, caller.project_folder.as_deref())?;
+    // An imported file also holds the words of other people.
+    let origin = match action {
+        "session_import" => RecordOrigin::Import.weakest(RecordOrigin::of(caller)),
+        _ => RecordOrigin::of(caller),
+    };
+    let deleted = Tombstones::load(tx)?;
     let mut writer = Writer::new(tx, lexicon)?;
     let (mut added, mut present) = (0, 0);
     for message in batch {
         let session = match sessions.entry(&message.session) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(free) => {
-                free.insert(Session::open(tx, &message.session, caller.visibility, project.as_ref())?)
+                free.insert(Session::open(tx, &message.session, caller.visibility, project.as_ref(), origin)?)
             }
         };
         let reference = format!("{}/{}", message.session, message.id);
         // Check first in existing sessions, so that a transcript that has grown is not analyzed again.
         let known = !session.new && is_present(tx, &reference)?;
         let at = message.at.unwrap_or(caller.now);
-        if known || !writer.insert(&passage(message, reference, session.number, at))? {
+        if known
+            || !writer
+                .insert(&Passage { origin, ..passage(message, reference, session.number, at, &deleted) })?
+        {
             present += 1;
             continue;
         }
@@ -143,12 +191,12 @@ pub(super) fn record(
     Ok((added, present))
 }
 
-fn passage(message: &Message, reference: String, session: i64, at: Time) -> Passage {
+fn passage(message: &Message, reference: String, session: i64, at: Time, deleted: &Tombstones) -> Passage {
     let author = match &message.author {
         Author::Unknown => None,
         author => Some(author.as_str().to_owned()),
     };
-    let text = redact::text(&message.text).into_owned();
+    let text = redact::text(&deleted.mask(&message.text)).into_owned();
     let place = Some((session, i64::from(message.seq)));
     Passage { author, place, ..Passage::new("message", reference, text, at) }
 }
@@ -167,6 +215,7 @@ impl Session {
         id: &str,
         visibility: Visibility,
         project: Option<&ProjectName>,
+        origin: RecordOrigin,
     ) -> Result<Session> {
         // No `RETURNING` here: it opens a savepoint, at which the full-text index flushes its buffer.
         let number = "SELECT number FROM sessions WHERE id = $1";
@@ -176,10 +225,16 @@ impl Session {
                 let sql = "UPDATE sessions SET private = true WHERE number = $1 AND NOT private";
                 db.run(sql, [number])?;
             }
+            let known: RecordOrigin =
+                db.one("SELECT origin FROM sessions WHERE number = $1", [number], |row| row.get(0))?;
+            if known < origin {
+                db.run("UPDATE sessions SET origin = $2 WHERE number = $1", (number, origin))?;
+            }
             return Ok(Session { number, new: false, span: None });
         }
-        let sql = "INSERT INTO sessions (id, format, private, project) VALUES ($1, 'import', $2, $3)";
-        db.run(sql, (id, visibility.is_private(), project))?;
+        let sql =
+            "INSERT INTO sessions (id, format, private, project, origin) VALUES ($1, 'import', $2, $3, $4)";
+        db.run(sql, (id, visibility.is_private(), project, origin))?;
         Ok(Session { number: db.one(number, [id], |row| row.get(0))?, new: true, span: None })
     }
 
@@ -213,7 +268,7 @@ pub(crate) fn set_shared(db: &Connection, ids: &[String]) -> Result<()> {
 
 /// Returns the formats of sessions by id, except the plain format.
 pub(crate) fn formats(db: &Connection) -> Result<BTreeMap<String, String>> {
-    let sql = "SELECT id, format FROM sessions WHERE format NOT IN ('jsonl', 'import')";
+    let sql = "SELECT id, format FROM sessions WHERE format NOT IN ('jsonl', 'import') ORDER BY number";
     Ok(db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect())
 }
 
@@ -230,7 +285,7 @@ pub(crate) fn set_formats(db: &Connection, formats: &BTreeMap<String, String>) -
 
 /// Returns the projects of sessions by id.
 pub(crate) fn projects(db: &Connection) -> Result<BTreeMap<String, ProjectName>> {
-    let sql = "SELECT id, project FROM sessions WHERE project IS NOT NULL";
+    let sql = "SELECT id, project FROM sessions WHERE project IS NOT NULL ORDER BY number";
     Ok(db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect())
 }
 
@@ -238,6 +293,26 @@ pub(crate) fn projects(db: &Connection) -> Result<BTreeMap<String, ProjectName>>
 pub(crate) fn set_projects(db: &Connection, projects: &BTreeMap<String, ProjectName>) -> Result<()> {
     for (id, project) in projects {
         db.run("UPDATE sessions SET project = $2 WHERE id = $1 AND project IS NULL", (id, project))?;
+    }
+    Ok(())
+}
+
+/// Returns the origins of sessions by id.
+pub(crate) fn origins(db: &Connection) -> Result<BTreeMap<String, RecordOrigin>> {
+    let sql = "SELECT id, origin FROM sessions ORDER BY number";
+    Ok(db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect())
+}
+
+/// Sets the origins of sessions and of their messages.
+pub(crate) fn set_origins<'a>(
+    db: &Connection,
+    origins: impl Iterator<Item = (&'a String, &'a RecordOrigin)>,
+) -> Result<()> {
+    for (id, origin) in origins {
+        db.run("UPDATE sessions SET origin = $2 WHERE id = $1", (id, origin))?;
+        let sql = "UPDATE passages SET origin = $2
+            WHERE kind = 'message' AND session = (SELECT number FROM sessions WHERE id = $1)";
+        db.run(sql, (id, origin))?;
     }
     Ok(())
 }

@@ -78,10 +78,15 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 
 /// Returns whether the words contain a phrase, as consecutive whole words. `*` matches any one word.
 pub(crate) fn says(words: &[String], phrase: &str) -> bool {
+    place(words, phrase).is_some()
+}
+
+/// Returns the position of a phrase among words.
+pub(crate) fn place(words: &[String], phrase: &str) -> Option<usize> {
     let wanted: Vec<&str> = phrase.split(' ').collect();
     words
         .windows(wanted.len())
-        .any(|row| row.iter().zip(&wanted).all(|(word, wanted)| *wanted == "*" || word == wanted))
+        .position(|row| row.iter().zip(&wanted).all(|(word, wanted)| *wanted == "*" || word == wanted))
 }
 
 #[cfg(test)]

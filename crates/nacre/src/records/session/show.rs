@@ -63,11 +63,11 @@ const COLUMNS: &str =
     started_at, ended_at, format, number,
     EXISTS (SELECT 1 FROM transcripts WHERE session = sessions.id AND archived_at IS NOT NULL),
     (SELECT text FROM passages WHERE passages.session = sessions.number AND live
-        ORDER BY author = 'user' DESC, seq, passages.id LIMIT 1), project FROM sessions";
+        ORDER BY coalesce(author, '') = 'user' DESC, seq, passages.id LIMIT 1), project FROM sessions";
 
 /// Returns the newest sessions, and the number of all sessions.
 pub(crate) fn list(db: &Connection, limit: usize) -> Result<(Vec<Session>, i64)> {
-    let sql = format!("{COLUMNS} ORDER BY ended_at DESC, number DESC LIMIT $1");
+    let sql = format!("{COLUMNS} ORDER BY ended_at DESC NULLS LAST, number DESC LIMIT $1");
     let sessions = db.rows(&sql, [limit], session)?;
     Ok((sessions, db.one("SELECT count(*) FROM sessions", (), |row| row.get(0))?))
 }
@@ -110,11 +110,11 @@ pub(crate) fn next_message(db: &Connection, reference: &str) -> Result<Option<(O
 }
 
 /// Resolves an id or a unique beginning of one. An exact match wins.
-fn resolve(db: &Connection, given: &str) -> Result<String> {
+pub(crate) fn resolve(db: &Connection, given: &str) -> Result<String> {
     if is_known(db, given)? {
         return Ok(given.to_owned());
     }
-    let newest = "ORDER BY ended_at DESC, number DESC";
+    let newest = "ORDER BY ended_at DESC NULLS LAST, number DESC";
     let begins =
         format!("SELECT id FROM sessions WHERE $1 <> '' AND substr(id, 1, length($1)) = $1 {newest}");
     let mut found: Vec<String> = db.rows(&begins, [given], |row| row.get(0))?;

@@ -176,6 +176,13 @@ impl Transcript {
         format!("{ARCHIVE_FOLDER}/{}.jsonl.gz", self.name)
     }
 
+    /// Tells whether a file belongs to this session: its transcript, the original of a compaction, or an incomplete line.
+    pub(super) fn owns(&self, file: &str) -> bool {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        name.strip_prefix(&self.name)
+            .is_some_and(|rest| [".jsonl", "~", ".torn-"].iter().any(|start| rest.starts_with(start)))
+    }
+
     /// Returns the path of the plain file, for errors.
     pub(crate) fn place(&self) -> PathBuf {
         self.files.transcript_at(&self.plain())
@@ -321,7 +328,7 @@ pub(crate) fn copy_missing(view: &View<'_>, from: &Files, matches: impl Fn(&str)
 }
 
 /// Returns the session of a file name without its extension.
-fn decoded(name: &str) -> Option<String> {
+pub(super) fn decoded(name: &str) -> Option<String> {
     // A file with `~` holds the original of a compacted transcript.
     if name.contains('~') { None } else { percent_decode(name) }
 }

@@ -9,14 +9,13 @@
 //! All of this happens under the workspace lock, which ends with its process. The lock is taken before the
 //! database's lock, never inside a transaction.
 
-use std::fs::File;
 use std::ops::ControlFlow;
 
 use super::FilePath;
 use crate::base::{Error, Result};
 use crate::group::View;
 use crate::store::audit;
-use crate::store::{Connection, Files, Replacement, crash};
+use crate::store::{Connection, Files, Lock, Replacement, Wait, crash};
 
 /// The maximum size of a workspace file that Nacre writes.
 pub(crate) const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -47,15 +46,12 @@ struct Conflicts {
 /// A group's workspace, locked by this process.
 pub(crate) struct LockedWorkspace<'g> {
     pub(crate) view: View<'g>,
-    _lock: File,
+    _lock: Option<Lock>,
 }
 
 /// Locks the workspace and completes the file changes of a process that died.
 pub(crate) fn lock<'v>(view: &'v mut View<'_>) -> Result<LockedWorkspace<'v>> {
-    crate::base::files::create_folder(view.folder())?;
-    let path = view.folder().join(LOCK_FILE);
-    let lock = crate::base::files::append_private(&path).map_err(Error::io(&path))?;
-    lock.lock().map_err(Error::io(&path))?;
+    let lock = view.lock(LOCK_FILE, Wait::Yes)?;
     let mut held = LockedWorkspace { view: view.lend(), _lock: lock };
     // A failure is in the audit log and must not block the current work.
     held.apply_pending()?;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::edit::line_end;
-use crate::base::markdown::{Fence, Fenced, front_matter, heading, list_item};
+use crate::base::markdown::{Fence, FencePlace, front_matter, heading, list_item};
 use crate::records::graph::read::{ending_tag, leading_tag};
 
 /// The maximum number of digits of a list item's number, as in CommonMark.
@@ -79,8 +79,8 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
         } else if comment {
             comment = !content.contains("-->");
             Kind::Quiet
-        } else if let code @ (Fenced::Opens | Fenced::Inside) = fence.next(bare) {
-            if code == Fenced::Opens { Kind::Other { indent } } else { Kind::Quiet }
+        } else if let code @ (FencePlace::Opens | FencePlace::Inside) = fence.next(bare) {
+            if code == FencePlace::Opens { Kind::Other { indent } } else { Kind::Quiet }
         } else if content.is_empty() {
             Kind::Blank
         } else if content.starts_with("<!--") {

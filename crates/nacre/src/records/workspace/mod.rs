@@ -30,5 +30,5 @@ pub(crate) use files::{list, text};
 pub(crate) use lines::quiet;
 pub use memory_file::{MemoryFile, StaleLine, look as look_at_memory_file};
 pub use sync::{SyncReport, sync, sync_with};
-pub(crate) use sync::{follow, headings, sync_database};
+pub(crate) use sync::{follow, hash as document_hash, headings, subject, sync_database};
 pub use template::{TEMPLATES, Template, TemplateReport, write_templates};

@@ -13,8 +13,8 @@ use crate::base::{Error, Result};
 /// The target of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target<'a> {
-    /// Entries and the graph. `behavioral`: whether it changes a behavioral entry.
-    Entries { behavioral: bool },
+    /// Entries and the graph. `guarded`: whether an untrusted session changes how agents behave, or what others wrote.
+    Entries { guarded: bool },
     /// Today's log.
     Log,
     /// A file of the workspace.
@@ -38,14 +38,17 @@ pub(crate) fn decide(target: Target<'_>, caller: &Caller, settings: &Settings) -
     }
     let write = &settings.write;
     let (policy, setting) = match target {
-        Target::Entries { behavioral } => {
-            let untrusted = behavioral && caller.untrusted && write.untrusted > write.entries;
-            if untrusted { (write.untrusted, "write.untrusted") } else { (write.entries, "write.entries") }
-        }
+        Target::Entries { .. } => (write.entries, "write.entries"),
         Target::Log => (write.log, "write.log"),
         Target::File(path) if is_memory(path) => (write.memory, "write.memory"),
         Target::File(path) if path.is_in_memories() => (write.memories, "write.memories"),
         Target::File(_) => (write.files, "write.files"),
+    };
+    // Sessions start with the log and the files, and their lines do not say who wrote them.
+    let is_guarded = caller.untrusted && target != Target::Entries { guarded: false };
+    let (policy, setting) = match is_guarded && write.untrusted > policy {
+        true => (write.untrusted, "write.untrusted"),
+        false => (policy, setting),
     };
     match policy {
         Policy::Open => Ok(Decision::Apply),
@@ -65,8 +68,8 @@ fn is_memory(path: &FilePath) -> bool {
 impl std::fmt::Display for Target<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Target::Entries { behavioral: false } => f.write_str("memories"),
-            Target::Entries { behavioral: true } => f.write_str("behavioral memories"),
+            Target::Entries { guarded: false } => f.write_str("memories"),
+            Target::Entries { guarded: true } => f.write_str("rules or memories that someone else wrote"),
             Target::Log => f.write_str("the daily log"),
             Target::File(path) => write!(f, "`{path}`"),
         }
@@ -104,8 +107,7 @@ mod tests {
             "notes/MEMORY.md",
         ]
         .map(|path| path.parse::<FilePath>().unwrap());
-        let (plain, behavioral) =
-            (Target::Entries { behavioral: false }, Target::Entries { behavioral: true });
+        let (plain, behavioral) = (Target::Entries { guarded: false }, Target::Entries { guarded: true });
         let check = |pairs: &[&str], caller: &Caller, target: Target<'_>, expected: &str| {
             let layers: Vec<Layer> =
                 pairs.iter().map(|pair| Layer::from_pair("test", pair).unwrap()).collect();
@@ -116,9 +118,10 @@ mod tests {
             };
             assert_eq!(decided, expected, "{pairs:?} {target:?}");
         };
-        for target in [plain, Target::Log] {
-            check(&[], &untrusted, target, "Apply");
-        }
+        check(&[], &untrusted, plain, "Apply");
+        check(&[], &agent, Target::Log, "Apply");
+        check(&[], &untrusted, Target::Log, "Propose");
+        check(&["write.untrusted=open"], &untrusted, Target::Log, "Apply");
         check(&[], &agent, behavioral, "Apply");
         check(&[], &untrusted, behavioral, "Propose");
         check(&["write.untrusted=open", "write.entries=approve"], &untrusted, behavioral, "Propose");

@@ -209,16 +209,18 @@ fn insert(view: &mut View<'_>, draft: Draft<'_>) -> Result<ProposalOutcome> {
         {
             return Ok((number, state, answer, false));
         }
-        let sql = "SELECT count(*) FROM proposals WHERE state = 'pending' AND session = $1";
-        let waiting: u32 = tx.one(sql, [&caller.session], |row| row.get(0))?;
+        // An untrusted token can name any session, so all of its proposals count.
+        let token = caller.token.as_deref().filter(|_| caller.untrusted);
+        let sql = "SELECT count(*) FROM proposals WHERE state = 'pending' AND (session = $1 OR token = $2)";
+        let waiting: u32 = tx.one(sql, (&caller.session, token), |row| row.get(0))?;
         if caller.actor == Actor::Agent && limit > 0 && waiting >= limit {
             return Err(Error::TooManyProposals { limit });
         }
-        let sql = "INSERT INTO proposals (kind, target, base, proposed, reason, sources, state, private, actor, session, at)
-            VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $8, $9, $10) RETURNING number";
-        let Caller { session, now, .. } = caller;
+        let sql = "INSERT INTO proposals (kind, target, base, proposed, reason, sources, state, private, actor, session, at, token)
+            VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $8, $9, $10, $11) RETURNING number";
+        let Caller { session, now, token, .. } = caller;
         let fields =
-            (kind_name, target, &base, &proposed, &reason, &sources, private, actor, session, now);
+            (kind_name, target, &base, &proposed, &reason, &sources, private, actor, session, now, token);
         let number: i64 = tx.one(sql, fields, |row| row.get(0))?;
         record(tx, caller, "propose", number, size(proposed.as_deref()), audit::Outcome::Done)?;
         Ok((number, "pending".to_owned(), String::new(), true))
@@ -228,6 +230,27 @@ fn insert(view: &mut View<'_>, draft: Draft<'_>) -> Result<ProposalOutcome> {
     }
     let state = State::of_name(&state).unwrap_or(State::Pending);
     Ok(ProposalOutcome { number, state, answer, diff })
+}
+
+/// Proposes the text that another machine gave to a document, where it overlaps with the text of this one: path, text now, text of
+/// the other. The same text again is the same proposal. Returns whether it is new.
+pub(crate) fn propose_merge(
+    tx: &Connection,
+    now: Time,
+    (path, base, proposed): (&str, &str, &str),
+) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM proposals WHERE kind = 'file' AND target = $1 AND proposed = $2)";
+    if tx.one(sql, (path, proposed.as_bytes()), |row| row.get(0))? {
+        return Ok(false);
+    }
+    let sql = "INSERT INTO proposals (kind, target, base, proposed, reason, sources, state, private, actor, session, at)
+        VALUES ('file', $1, $2, $3, $4, '[]', 'pending', true, 'nacre', 'sync', $5) RETURNING number";
+    let reason = "two machines changed the same lines; approve to take the other text";
+    let fields = (path, base.as_bytes(), proposed.as_bytes(), reason, now);
+    let number: i64 = tx.one(sql, fields, |row| row.get(0))?;
+    let row = audit::Row::new("propose").id(&format!("proposal:{number}")).with("bytes", proposed.len());
+    audit::append_own(tx, now, &row)?;
+    Ok(true)
 }
 
 /// Proposes a change to a file, whatever the write policy says.
@@ -737,5 +760,36 @@ impl ProposalRow {
             since,
             mergeable,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::{Settings, files};
+    use crate::tools::home::Home;
+
+    #[test]
+    fn a_proposal_took_out_a_line_that_was_saved_while_it_was_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let now = Time::from_millis(1_767_225_600_000);
+        let mut group =
+            Home::new(folder.path(), Settings::default()).group(&"main".parse().unwrap(), now).unwrap();
+        let path: FilePath = "CORE.md".parse().unwrap();
+        let file = group.folder().join("CORE.md");
+        files::create_folder(group.folder()).unwrap();
+        files::write_atomically(&file, b"- one\n").unwrap();
+        let caller = Caller::nacre(now);
+        let mut view = group.enter(&caller).unwrap();
+        let mut held = change::lock(&mut view).unwrap();
+        let before = held.read(&path).unwrap();
+        // An editor is not stopped by the lock.
+        files::write_atomically(&file, b"- one\n- two\n").unwrap();
+        let change = Change { path, before, after: Some(b"- one\n- three\n".to_vec()) };
+        let made = propose_file(&mut held, change, "", &[]).unwrap();
+        assert!(!made.diff.contains("two"), "{}", made.diff);
+        let [base, proposed] = texts(&held.view, made.number).unwrap();
+        assert_eq!(base.as_deref(), Some(&b"- one\n"[..]));
+        assert_eq!(proposed.as_deref(), Some(&b"- one\n- three\n"[..]));
     }
 }

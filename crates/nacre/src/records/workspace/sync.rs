@@ -19,6 +19,8 @@ use super::memory_file;
 use super::template;
 use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
+use crate::base::origin::RecordOrigin;
+use crate::base::path::IMPORTS;
 use crate::base::redact;
 use crate::base::{Result, Time};
 use crate::index::database::Database;
@@ -173,7 +175,7 @@ impl Row {
 }
 
 fn indexed_documents(db: &Connection) -> Result<HashMap<String, Row>> {
-    let sql = "SELECT path, size, mtime, hash, chunks, note, graph, private FROM documents";
+    let sql = "SELECT path, size, mtime, hash, chunks, note, graph, private FROM documents ORDER BY path";
     let rows = db.rows(sql, (), |row| {
         let known = Row {
             size: row.get(1)?,
@@ -286,6 +288,7 @@ fn passages(path: &str, text: &str) -> Vec<Passage> {
         };
         Passage {
             title,
+            origin: origin(path),
             slice: Some(slice),
             ..Passage::new(CHUNK_KIND, format!("{path}#{number}"), text, day.unwrap_or(Time::UNDATED))
         }
@@ -306,13 +309,20 @@ pub(crate) fn headings<'t>(title: &'t str, path: &str) -> &'t str {
     title.strip_suffix(about(stem(path)).as_str()).unwrap_or(title).trim_end()
 }
 
+/// Returns the words of a file's name, or nothing if it has a date.
+pub(crate) fn subject(path: &str) -> String {
+    let stem = stem(path);
+    if Time::in_name(stem).is_some() { String::new() } else { about(stem) }
+}
+
 /// Returns the name of a file without its folder and extension.
 fn stem(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-fn hash(bytes: &[u8]) -> String {
+/// Returns the hash of a document, as the table of documents has it.
+pub(crate) fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -345,12 +355,12 @@ impl Batch {
             let mut written = 0;
             for path in &removed {
                 write_chunks(tx, &mut writer, path, &[])?;
-                graph::follow(tx, &mut writer, &from_document(caller.now, caller.now), path, None)?;
+                graph::follow(tx, &mut writer, &from_document(path, caller.now, caller.now), path, None)?;
                 tx.run("DELETE FROM documents WHERE path = $1", [path])?;
             }
             for document in &documents {
                 written += write_chunks(tx, &mut writer, &document.path, &document.passages)?;
-                let origin = from_document(caller.now, document.since);
+                let origin = from_document(&document.path, caller.now, document.since);
                 graph::follow(tx, &mut writer, &origin, &document.path, document.reading.as_ref())?;
                 write_row(tx, document)?;
                 if !document.lines.is_empty() {
@@ -368,9 +378,17 @@ impl Batch {
     }
 }
 
-fn from_document(now: Time, since: Time) -> graph::Origin<'static> {
+fn from_document(path: &str, now: Time, since: Time) -> graph::Origin<'static> {
     let (source, visibility) = (graph::Source::Document, Visibility::Private);
-    graph::Origin { now, since, source, session: None, private: None, visibility }
+    graph::Origin { now, since, source, origin: origin(path), session: None, private: None, visibility }
+}
+
+/// Returns the origin of a document: what a person imported from another program is not their own text.
+fn origin(path: &str) -> RecordOrigin {
+    match path.strip_prefix(IMPORTS).is_some_and(|rest| rest.starts_with('/')) {
+        true => RecordOrigin::Import,
+        false => RecordOrigin::Document,
+    }
 }
 
 fn write_row(tx: &Connection, document: &Document) -> Result<()> {

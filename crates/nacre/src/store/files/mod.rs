@@ -1,21 +1,25 @@
 //! The files of a group: the documents of its workspace, and its transcripts.
 //!
 //! All layers above access them through [`Files`], by a checked path or by the name of a transcript. Only
-//! this module knows the folder that holds them.
+//! this module knows whether they are in a folder or are rows on a server.
 
+mod folder;
 #[cfg(not(unix))]
 mod portable;
+mod rows;
 mod transcripts;
 #[cfg(unix)]
 mod unix;
 
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
 
-use super::walk::{self, ReadResult, WalkResult, WalkedFile};
-use crate::base::files::{create_folder, create_new_private};
+use folder::Folder;
+use rows::Rows;
+
+use super::postgres::Server;
+use super::walk::{ReadResult, WalkResult, WalkedFile};
+use crate::base::ids::GroupName;
 use crate::base::path::SESSIONS;
 use crate::base::{Error, FilePath, Result, Time};
 
@@ -23,110 +27,9 @@ pub(crate) use transcripts::{ARCHIVE_FOLDER, ReadSeek};
 
 /// The files of a group, or a copy of them.
 #[derive(Clone, Debug)]
-pub(crate) struct Files {
-    documents: PathBuf,
-    transcripts: PathBuf,
-}
-
-impl Files {
-    /// Returns the files in a group's folder.
-    pub(crate) fn in_folder(folder: &Path) -> Files {
-        Files::in_folders(folder.to_owned(), folder.join(SESSIONS))
-    }
-
-    /// Returns documents in one folder and transcripts in another.
-    pub(crate) fn in_folders(documents: PathBuf, transcripts: PathBuf) -> Files {
-        Files { documents, transcripts }
-    }
-
-    /// Finds all documents.
-    pub(crate) fn documents(&self) -> WalkResult {
-        walk::documents(&self.documents)
-    }
-
-    /// Returns the names in a folder of the workspace, and whether each is a file. A linked folder counts as
-    /// empty.
-    pub(crate) fn names(&self, folder: &str) -> impl Iterator<Item = (String, bool)> + use<> {
-        let place = self.documents.join(folder);
-        let own = fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir());
-        let entries = own.then(|| fs::read_dir(place).ok()).flatten();
-        entries.into_iter().flatten().flatten().filter_map(|entry| {
-            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-            Some((entry.file_name().into_string().ok()?, is_file))
-        })
-    }
-
-    /// Reads at most the first `most` bytes of a file. Returns `None` if it does not exist.
-    pub(crate) fn read(&self, path: &FilePath, most: u64) -> Result<Option<Vec<u8>>> {
-        self.with(path, |file| {
-            let mut bytes = Vec::new();
-            file.take(most).read_to_end(&mut bytes)?;
-            Ok(bytes)
-        })
-    }
-
-    /// Reads a document found by a walk, for the index.
-    pub(crate) fn read_found(&self, seen: &WalkedFile) -> ReadResult {
-        walk::read(&self.documents.join(&seen.path), seen.stat)
-    }
-
-    /// Reads a document whose name is not a valid path. Returns `None` if it can't be read.
-    pub(crate) fn read_invalid_name(&self, path: &str) -> Option<Vec<u8>> {
-        fs::read(self.documents.join(path)).ok()
-    }
-
-    /// Creates a file and its parent folders. Returns false if something already exists at the path.
-    pub(crate) fn create(&self, path: &FilePath, bytes: &[u8]) -> Result<bool> {
-        let mut folder = self.documents.clone();
-        let mut names: Vec<&str> = path.names().collect();
-        let name = names.pop().expect("a path has a name");
-        for below in names {
-            folder.push(below);
-            // A link leads elsewhere, and nothing may be created there.
-            if fs::symlink_metadata(&folder).is_ok_and(|found| !found.is_dir()) {
-                return Ok(false);
-            }
-        }
-        create_folder(&folder)?;
-        let file = folder.join(name);
-        match create_new_private(&file) {
-            Ok(mut made) => made.write_all(bytes).map_err(Error::io(&file)).map(|()| true),
-            Err(problem) if problem.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            Err(problem) => Err(Error::io(&file)(problem)),
-        }
-    }
-
-    /// Sets the modification time of a file to that of its source.
-    pub(crate) fn set_time(&self, path: &FilePath, at: Time) -> Result<()> {
-        let since = u64::try_from(at.as_millis()).unwrap_or(0);
-        let at = UNIX_EPOCH + Duration::from_millis(since);
-        self.with(path, |file| file.set_modified(at)).map(|_| ())
-    }
-
-    /// Removes the folders of a deleted file as far up as they are empty, except the topmost.
-    pub(crate) fn remove_empty_folders(&self, path: &FilePath) {
-        let mut above = path.as_str();
-        while let Some((rest, _)) = above.rsplit_once('/').filter(|(rest, _)| rest.contains('/')) {
-            above = rest;
-            let Ok(named) = above.parse::<FilePath>() else { return };
-            if !self.remove_folder(&named) {
-                return;
-            }
-        }
-    }
-
-    /// Runs `work` on an open file. Returns `None` if the file does not exist.
-    fn with<T>(&self, path: &FilePath, work: impl FnOnce(File) -> io::Result<T>) -> Result<Option<T>> {
-        match self.open(path).and_then(|file| Ok(work(file)?)) {
-            Ok(done) => Ok(Some(done)),
-            Err(refused) => refused.error(self, path).map_or(Ok(None), Err),
-        }
-    }
-
-    /// Returns the full path of a file, for errors.
-    fn at(&self, path: &FilePath) -> PathBuf {
-        self.documents.join(path.as_str())
-    }
+pub(crate) enum Files {
+    Folder(Folder),
+    Server(Rows),
 }
 
 /// The result of replacing a file.
@@ -138,38 +41,183 @@ pub(crate) enum Replacement {
     Changed,
 }
 
-/// The reason why a file can't be opened.
-#[derive(Debug)]
-enum OpenFailure {
-    /// It does not exist.
-    Absent,
-    /// It or a folder above it is a link.
-    Link,
-    /// It is a folder, a pipe or a device.
-    NotAFile,
-    /// An I/O error.
-    Io(io::Error),
+/// Calls the same function of either arm.
+macro_rules! either {
+    ($files:expr, $inner:ident => $call:expr) => {
+        match $files {
+            Files::Folder($inner) => $call,
+            Files::Server($inner) => $call,
+        }
+    };
 }
 
-impl From<io::Error> for OpenFailure {
-    fn from(problem: io::Error) -> OpenFailure {
-        match problem.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => OpenFailure::Absent,
-            io::ErrorKind::IsADirectory => OpenFailure::NotAFile,
-            _ => OpenFailure::Io(problem),
+impl Files {
+    /// Returns the files in a group's folder.
+    pub(crate) fn in_folder(folder: &Path) -> Files {
+        Files::in_folders(folder.to_owned(), folder.join(SESSIONS))
+    }
+
+    /// Returns documents in one folder and transcripts in another.
+    pub(crate) fn in_folders(documents: PathBuf, transcripts: PathBuf) -> Files {
+        Files::Folder(Folder { documents, transcripts })
+    }
+
+    /// Returns the files of a group on a server.
+    pub(crate) fn on_server(server: Server, group: GroupName) -> Files {
+        Files::Server(Rows::new(server, group))
+    }
+
+    /// Finds all documents.
+    pub(crate) fn documents(&self) -> WalkResult {
+        either!(self, files => files.documents())
+    }
+
+    /// Returns the names in a folder of the workspace, and whether each is a file. A linked folder counts as
+    /// empty.
+    pub(crate) fn names(&self, folder: &str) -> impl Iterator<Item = (String, bool)> + use<> {
+        let names: Box<dyn Iterator<Item = (String, bool)>> = match self {
+            Files::Folder(files) => Box::new(files.names(folder)),
+            Files::Server(files) => Box::new(files.names(folder).into_iter()),
+        };
+        names
+    }
+
+    /// Reads at most the first `most` bytes of a file. Returns `None` if it does not exist.
+    pub(crate) fn read(&self, path: &FilePath, most: u64) -> Result<Option<Vec<u8>>> {
+        either!(self, files => files.read(path, most))
+    }
+
+    /// Reads a document found by a walk, for the index.
+    pub(crate) fn read_found(&self, seen: &WalkedFile) -> ReadResult {
+        either!(self, files => files.read_found(seen))
+    }
+
+    /// Reads a document whose name is not a valid path. Returns `None` if it can't be read.
+    pub(crate) fn read_invalid_name(&self, path: &str) -> Option<Vec<u8>> {
+        match self {
+            Files::Folder(files) => files.read_invalid_name(path),
+            // There, every file was written by a checked path.
+            Files::Server(_) => None,
         }
     }
-}
 
-impl OpenFailure {
-    /// Converts it to an error. Returns `None` for a missing file, which is not an error.
-    fn error(self, files: &Files, path: &FilePath) -> Option<Error> {
-        let bad = |problem| Some(Error::BadPath { given: path.to_string(), problem });
+    /// Creates a file and its parent folders. Returns false if something already exists at the path.
+    pub(crate) fn create(&self, path: &FilePath, bytes: &[u8]) -> Result<bool> {
+        either!(self, files => files.create(path, bytes))
+    }
+
+    /// Replaces `before` with `after` atomically; `None` means no file. Only a file with the content `before`
+    /// is ever replaced.
+    pub(crate) fn replace(
+        &self,
+        path: &FilePath,
+        before: Option<&[u8]>,
+        after: Option<&[u8]>,
+    ) -> Result<Replacement> {
+        either!(self, files => files.replace(path, before, after))
+    }
+
+    /// Sets the modification time of a file to that of its source.
+    pub(crate) fn set_time(&self, path: &FilePath, at: Time) -> Result<()> {
+        either!(self, files => files.set_time(path, at))
+    }
+
+    /// Returns the mode of a file, on systems that have modes.
+    pub(crate) fn mode(&self, path: &FilePath) -> Option<u32> {
         match self {
-            OpenFailure::Absent => None,
-            OpenFailure::Link => bad("goes through a link, and links are not followed"),
-            OpenFailure::NotAFile => bad("is not a file"),
-            OpenFailure::Io(problem) => Some(Error::io(&files.at(path))(problem)),
+            Files::Folder(files) => files.mode(path),
+            Files::Server(_) => None,
         }
+    }
+
+    /// Sets the mode of a file, on systems that have modes.
+    pub(crate) fn set_mode(&self, path: &FilePath, mode: u32) -> Result<()> {
+        match self {
+            Files::Folder(files) => files.set_mode(path, mode),
+            Files::Server(_) => Ok(()),
+        }
+    }
+
+    /// Removes the folders of a deleted file as far up as they are empty, except the topmost.
+    pub(crate) fn remove_empty_folders(&self, path: &FilePath) {
+        match self {
+            Files::Folder(files) => files.remove_empty_folders(path),
+            // There, a folder is only the beginning of a name.
+            Files::Server(_) => {}
+        }
+    }
+
+    /// Returns the names of all transcript files.
+    pub(crate) fn transcripts(&self) -> impl Iterator<Item = String> {
+        let names: Box<dyn Iterator<Item = String>> = match self {
+            Files::Folder(files) => Box::new(files.transcripts()),
+            Files::Server(files) => Box::new(files.transcripts().into_iter()),
+        };
+        names
+    }
+
+    pub(crate) fn has_transcript(&self, name: &str) -> bool {
+        either!(self, files => files.has_transcript(name))
+    }
+
+    /// Opens a transcript, but no link, which leads outside the group, and no pipe, which would block for
+    /// ever. Returns `None` if there is none.
+    pub(crate) fn open_transcript(&self, name: &str) -> Result<Option<Box<dyn ReadSeek>>> {
+        either!(self, files => files.open_transcript(name))
+    }
+
+    /// Reads a transcript that exists.
+    pub(crate) fn read_transcript(&self, name: &str) -> Result<Vec<u8>> {
+        let failed = |problem: io::Error| Error::io(&self.transcript_at(name))(problem);
+        let mut input = self.open_transcript(name)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
+        let mut bytes = Vec::new();
+        input.read_to_end(&mut bytes).map_err(failed)?;
+        Ok(bytes)
+    }
+
+    /// Appends whole lines and waits until they would survive a power failure. Returns the length of the
+    /// transcript.
+    pub(crate) fn append_transcript(&self, name: &str, bytes: &[u8]) -> Result<u64> {
+        either!(self, files => files.append_transcript(name, bytes))
+    }
+
+    /// Truncates a transcript to this length.
+    pub(crate) fn cut_transcript(&self, name: &str, length: u64) -> Result<()> {
+        either!(self, files => files.cut_transcript(name, length))
+    }
+
+    /// Writes a whole transcript and waits until it would survive a power failure.
+    pub(crate) fn write_transcript(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        either!(self, files => files.write_transcript(name, bytes))
+    }
+
+    /// Copies a transcript from `from`. Returns false if something of that name exists.
+    pub(crate) fn copy_transcript(&self, name: &str, from: &Files) -> Result<bool> {
+        let has_room = match self {
+            Files::Folder(files) => files.has_room_for(name),
+            Files::Server(files) => !files.has_transcript(name),
+        };
+        if has_room {
+            self.write_transcript(name, &from.read_transcript(name)?)?;
+        }
+        Ok(has_room)
+    }
+
+    pub(crate) fn remove_transcript(&self, name: &str) -> Result<()> {
+        either!(self, files => files.remove_transcript(name))
+    }
+
+    /// Writes the list of transcripts. It is derived data, so it may be lost in a power failure.
+    pub(crate) fn write_transcript_list(&self, bytes: &[u8]) -> Result<()> {
+        match self {
+            Files::Folder(files) => files.write_transcript_list(bytes),
+            // It is for readers of the folder.
+            Files::Server(_) => Ok(()),
+        }
+    }
+
+    /// Returns the full path of a transcript, for errors and messages.
+    pub(crate) fn transcript_at(&self, name: &str) -> PathBuf {
+        either!(self, files => files.transcript_at(name))
     }
 }

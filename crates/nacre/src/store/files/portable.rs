@@ -3,11 +3,12 @@
 
 use std::fs::{self, File};
 
-use super::{Files, OpenFailure, Replacement};
+use super::Replacement;
+use super::folder::{Folder, OpenFailure};
 use crate::base::files::{create_folder, write_atomically};
 use crate::base::{Error, FilePath, Result};
 
-impl Files {
+impl Folder {
     /// Replaces `before` with `after`, as on Unix. A change that an editor saves at the same moment may be
     /// lost.
     pub(crate) fn replace(

@@ -1,11 +1,11 @@
-//! The transcripts of a group. Their names are those in the session index: `<name>.jsonl`, and
+//! The transcripts of a group in a folder. Their names are those in the session index: `<name>.jsonl`, and
 //! `archive/<name>.jsonl` for archived ones. Every writer holds the transcript lock.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::Files;
+use super::folder::Folder;
 use crate::base::files::{append_private, create_folder, write_atomically, write_without_sync};
 use crate::base::{Error, Result};
 
@@ -16,7 +16,7 @@ pub(crate) const ARCHIVE_FOLDER: &str = "archive";
 pub(crate) trait ReadSeek: Read + Seek {}
 impl<T: Read + Seek> ReadSeek for T {}
 
-impl Files {
+impl Folder {
     /// Returns the names of all transcript files.
     pub(crate) fn transcripts(&self) -> impl Iterator<Item = String> {
         let within = |folder: &str| {
@@ -49,15 +49,6 @@ impl Files {
         }
     }
 
-    /// Reads a transcript that exists.
-    pub(crate) fn read_transcript(&self, name: &str) -> Result<Vec<u8>> {
-        let failed = |problem: io::Error| Error::io(&self.transcript_at(name))(problem);
-        let mut input = self.open_transcript(name)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
-        let mut bytes = Vec::new();
-        input.read_to_end(&mut bytes).map_err(failed)?;
-        Ok(bytes)
-    }
-
     /// Appends whole lines and waits until they would survive a power failure. Returns the length of the
     /// transcript.
     pub(crate) fn append_transcript(&self, name: &str, bytes: &[u8]) -> Result<u64> {
@@ -87,23 +78,18 @@ impl Files {
     /// Writes a whole transcript and waits until it would survive a power failure.
     pub(crate) fn write_transcript(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.transcript_at(name);
-        if let Some((folder, _)) = name.rsplit_once('/') {
-            create_folder(&self.transcript_at(folder))?;
+        if let Some(folder) = path.parent() {
+            create_folder(folder)?;
         }
         write_atomically(&path, bytes)?;
         sync_folder(&path);
         Ok(())
     }
 
-    /// Copies a transcript from `from`. Returns false if something of that name exists.
-    pub(crate) fn copy_transcript(&self, name: &str, from: &Files) -> Result<bool> {
-        // A link would lead out of the group.
+    /// Tells whether a transcript of this name can be added: a link would lead out of the group.
+    pub(crate) fn has_room_for(&self, name: &str) -> bool {
         let is_linked = self.transcripts.is_symlink() || self.transcript_at(ARCHIVE_FOLDER).is_symlink();
-        if is_linked || fs::symlink_metadata(self.transcript_at(name)).is_ok() {
-            return Ok(false);
-        }
-        self.write_transcript(name, &from.read_transcript(name)?)?;
-        Ok(true)
+        !is_linked && fs::symlink_metadata(self.transcript_at(name)).is_err()
     }
 
     pub(crate) fn remove_transcript(&self, name: &str) -> Result<()> {

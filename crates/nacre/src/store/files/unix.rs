@@ -6,12 +6,13 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::{Files, OpenFailure, Replacement};
+use super::Replacement;
+use super::folder::{Folder, OpenFailure};
 use crate::base::files::create_folder;
 use crate::base::{Error, FilePath, Result};
 use crate::store::crash;
 
-impl Files {
+impl Folder {
     /// Replaces `before` with `after` atomically; `None` means no file. Only a file with the content `before`
     /// is ever replaced: if an editor saves another version at the same moment, that version is put back. A
     /// lock admits one process at a time, and leftovers of a crashed process are cleaned up.

@@ -20,7 +20,8 @@ use crate::records::entry::{
 use crate::records::erase;
 use crate::search;
 use crate::store::Connection;
-use crate::tools::call::{Call, Ran};
+use crate::tools::call::{Call, ToolResult};
+use crate::tools::conflict;
 use crate::tools::limits::Action;
 use crate::tools::memory::{forget_entries, is_behavioral};
 use crate::tools::tool::Request;
@@ -107,7 +108,7 @@ pub struct Message {
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Added {
+pub struct AddAnswer {
     pub results: Vec<AddedMemory>,
 }
 
@@ -120,15 +121,19 @@ pub struct AddedMemory {
 }
 
 redact! {
-    Added { results }
+    AddAnswer { results }
     AddedMemory { id, memory / event }
 }
 
 impl Request for AddRequest {
-    type Answer = Added;
+    type Answer = AddAnswer;
     const NAME: &str = "mem0_add";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Added> {
+    fn only_adds(&self, _: &View<'_>) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn run(self, call: &mut Call<'_>) -> ToolResult<AddAnswer> {
         const TOOL: &str = "mem0_add";
         let given = [&self.user_id, &self.agent_id, &self.app_id, &self.run_id];
         let mut data = Data { metadata: self.metadata.unwrap_or_default(), ..Data::default() };
@@ -186,13 +191,17 @@ impl Request for AddRequest {
             }
             Ok(results)
         })?;
-        for added in results.iter().filter(|added| added.event == "ADD") {
+        let new = || results.iter().filter(|added| added.event == "ADD");
+        for added in new() {
             call.view().tell_write("entry", added.id.as_str(), added.memory.chars().count());
         }
-        Ok(Added { results })
+        // mem0 has no field for it: `nacre conflicts` lists what they contradict.
+        let ids: Vec<String> = new().map(|added| added.id.to_string()).collect();
+        conflict::of_import(call.view(), &ids)?;
+        Ok(AddAnswer { results })
     }
 
-    fn say(answer: &Added, _: &Calendar) -> String {
+    fn say(answer: &AddAnswer, _: &Calendar) -> String {
         format!("{} memories.", answer.results.len())
     }
 }
@@ -258,7 +267,7 @@ fn tag(name: &str, value: &str) -> Option<String> {
 /// Find memories by a query, or list the newest.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct FindRequest {
-    #[schemars(length(max = 2000))]
+    #[schemars(length(max = 20_000))]
     pub query: Option<String>,
     /// Only these ids.
     #[schemars(length(max = 1000))]
@@ -287,7 +296,7 @@ impl Request for FindRequest {
     type Answer = Found;
     const NAME: &str = "mem0_find";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Found> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Found> {
         let filter = Filter::read(self.filters.unwrap_or_default())?;
         let today = call.caller.now.to_string();
         let fits = |entry: &Entry| {
@@ -388,9 +397,9 @@ pub struct UpdateRequest {
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Updated(#[schemars(with = "MemoryIdentity")] pub Memory);
+pub struct UpdateAnswer(#[schemars(with = "MemoryIdentity")] pub Memory);
 
-impl Redact for Updated {
+impl Redact for UpdateAnswer {
     fn redact(&mut self) {
         self.0.redact();
     }
@@ -404,14 +413,14 @@ struct MemoryIdentity {
 }
 
 impl Request for UpdateRequest {
-    type Answer = Updated;
+    type Answer = UpdateAnswer;
     const NAME: &str = "mem0_update";
 
     fn steers(&self, view: &View<'_>) -> Result<bool> {
         Ok(is_behavioral(view, &self.id))
     }
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Updated> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<UpdateAnswer> {
         const TOOL: &str = "mem0_update";
         if (&self.text, &self.metadata, &self.expiration_date) == (&None, &None, &None) {
             return Err(Error::bad_argument(
@@ -438,10 +447,11 @@ impl Request for UpdateRequest {
             Ok(entry)
         })?;
         call.view().tell_write("entry", entry.id.as_str(), entry.content.chars().count());
-        Ok(Updated(Memory::new(entry, None)))
+        conflict::of_import(call.view(), &[entry.id.to_string()])?;
+        Ok(UpdateAnswer(Memory::new(entry, None)))
     }
 
-    fn say(Updated(answer): &Updated, _: &Calendar) -> String {
+    fn say(UpdateAnswer(answer): &UpdateAnswer, _: &Calendar) -> String {
         answer.memory.clone()
     }
 }
@@ -456,11 +466,11 @@ pub struct DeleteRequest {
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Deleted {
+pub struct DeleteAnswer {
     pub deleted: usize,
 }
 
-redact! { Deleted { / deleted } }
+redact! { DeleteAnswer { / deleted } }
 
 impl DeleteRequest {
     /// Returns the memories to delete.
@@ -499,14 +509,14 @@ impl DeleteRequest {
 }
 
 impl Request for DeleteRequest {
-    type Answer = Deleted;
+    type Answer = DeleteAnswer;
     const NAME: &str = "mem0_delete";
 
     fn steers(&self, view: &View<'_>) -> Result<bool> {
         Ok(view.read(|db| self.going(db))?.iter().any(|entry| entry.behavioral))
     }
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Deleted> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<DeleteAnswer> {
         if let (None, Some(filters)) = (&self.ids, &self.filters)
             && call.caller.actor == Actor::Agent
             && !filters.is_empty()
@@ -516,7 +526,7 @@ impl Request for DeleteRequest {
         }
         let going = call.read(|db| self.going(db))?;
         if going.is_empty() {
-            return Ok(Deleted { deleted: 0 });
+            return Ok(DeleteAnswer { deleted: 0 });
         }
         let mut gone = call.write(|write| {
             let mut gone = Vec::new();
@@ -530,10 +540,10 @@ impl Request for DeleteRequest {
             Ok(gone)
         })?;
         forget_entries(call, &mut gone)?;
-        Ok(Deleted { deleted: gone.len() })
+        Ok(DeleteAnswer { deleted: gone.len() })
     }
 
-    fn say(answer: &Deleted, _: &Calendar) -> String {
+    fn say(answer: &DeleteAnswer, _: &Calendar) -> String {
         format!("{} memories deleted.", answer.deleted)
     }
 }
@@ -556,7 +566,7 @@ impl Request for HistoryRequest {
     type Answer = History;
     const NAME: &str = "mem0_history";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<History> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<History> {
         let (entry, versions) = call.read(|db: &Connection| {
             let entry = entry::get(db, &self.id)?;
             let versions = entry::versions(db, &entry.id)?;
@@ -599,7 +609,7 @@ impl Request for OwnersRequest {
     type Answer = Owners;
     const NAME: &str = "mem0_owners";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Owners> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Owners> {
         // By kind and name: the count, the first and the last.
         let mut owners: std::collections::BTreeMap<(usize, String), (usize, Time, Time)> =
             std::collections::BTreeMap::new();

@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 use crate::base::caller::Visibility;
 use crate::base::redact;
 use crate::base::{Calendar, Error, Result};
+use crate::group::View;
 use crate::records::graph::fact::{self, Draft, Fact};
 use crate::records::graph::relation::{self, RelationRef};
 use crate::records::graph::{self, ENTITY_TYPE, OBSERVATIONS, name};
 use crate::records::workspace::checkpoint::DeletedRecord;
 use crate::store::Connection;
-use crate::tools::call::{Call, Ran, Write};
+use crate::tools::call::{Call, ToolResult, Write};
 use crate::tools::graph::origin;
 use crate::tools::limits::Action;
 use crate::tools::tool::Request;
@@ -154,7 +155,11 @@ impl Request for CreateEntities {
     type Answer = Entities;
     const NAME: &str = "create_entities";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Entities> {
+    fn only_adds(&self, _: &View<'_>) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Entities> {
         let mut known = call.read(Known::read)?.made();
         let fresh: Vec<Node> =
             self.entities.into_iter().filter(|node| known.insert(name::fold(&node.name))).collect();
@@ -198,7 +203,11 @@ impl Request for CreateRelations {
     type Answer = Edges;
     const NAME: &str = "create_relations";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Edges> {
+    fn only_adds(&self, _: &View<'_>) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Edges> {
         let fresh = call.write(|write| {
             let origin = origin(write, None, None);
             let mut fresh = Vec::new();
@@ -244,23 +253,27 @@ struct Observed {
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(super) struct AddedAll {
-    results: Vec<Added>,
+pub(super) struct AddObservationsAnswer {
+    results: Vec<AddAnswer>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-struct Added {
+struct AddAnswer {
     entity_name: String,
     added_observations: Vec<String>,
 }
 
 impl Request for AddObservations {
-    type Answer = AddedAll;
+    type Answer = AddObservationsAnswer;
     const NAME: &str = "add_observations";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<AddedAll> {
+    fn only_adds(&self, _: &View<'_>) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn run(self, call: &mut Call<'_>) -> ToolResult<AddObservationsAnswer> {
         call.read(|db| {
             let known = Known::read(db)?;
             for Observed { entity_name: name, .. } in &self.observations {
@@ -279,7 +292,7 @@ impl Request for AddObservations {
                         added_observations.push(text);
                     }
                 }
-                results.push(Added { entity_name, added_observations });
+                results.push(AddAnswer { entity_name, added_observations });
             }
             let added: usize = results.iter().map(|added| added.added_observations.len()).sum();
             if added == 0 {
@@ -294,24 +307,24 @@ impl Request for AddObservations {
         if added > 0 {
             call.view().tell_write("fact", "graph", added);
         }
-        Ok(AddedAll { results })
+        Ok(AddObservationsAnswer { results })
     }
 
-    fn say(answer: &AddedAll, _: &Calendar) -> String {
+    fn say(answer: &AddObservationsAnswer, _: &Calendar) -> String {
         pretty(&answer.results)
     }
 }
 
 /// The result of a deletion.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(super) struct Deleted {
+pub(super) struct DeleteAnswer {
     success: bool,
     message: String,
 }
 
-impl Deleted {
-    fn new(what: &str) -> Deleted {
-        Deleted { success: true, message: format!("{what} deleted successfully") }
+impl DeleteAnswer {
+    fn new(what: &str) -> DeleteAnswer {
+        DeleteAnswer { success: true, message: format!("{what} deleted successfully") }
     }
 }
 
@@ -325,7 +338,7 @@ struct Going {
 }
 
 /// Removes rows permanently, from the checkpoints as well. Rows that the session does not see stay.
-fn remove(call: &mut Call<'_>, going: &Going) -> Ran<()> {
+fn remove(call: &mut Call<'_>, going: &Going) -> ToolResult<()> {
     if going.entities.is_empty() && going.facts.is_empty() && going.relations.is_empty() {
         return Ok(());
     }
@@ -358,10 +371,10 @@ pub(super) struct DeleteEntities {
 }
 
 impl Request for DeleteEntities {
-    type Answer = Deleted;
+    type Answer = DeleteAnswer;
     const NAME: &str = "delete_entities";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Deleted> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<DeleteAnswer> {
         let visibility = call.caller.visibility;
         let going = call.read(|db| {
             let known = Known::read(db)?;
@@ -384,10 +397,10 @@ impl Request for DeleteEntities {
             Ok(going)
         })?;
         remove(call, &going)?;
-        Ok(Deleted::new("Entities"))
+        Ok(DeleteAnswer::new("Entities"))
     }
 
-    fn say(answer: &Deleted, _: &Calendar) -> String {
+    fn say(answer: &DeleteAnswer, _: &Calendar) -> String {
         answer.message.clone()
     }
 }
@@ -410,10 +423,10 @@ struct Deletion {
 }
 
 impl Request for DeleteObservations {
-    type Answer = Deleted;
+    type Answer = DeleteAnswer;
     const NAME: &str = "delete_observations";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Deleted> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<DeleteAnswer> {
         let going = call.read(|db| {
             let known = Known::read(db)?;
             let mut facts = BTreeSet::new();
@@ -432,10 +445,10 @@ impl Request for DeleteObservations {
             Ok(Going { facts, ..Going::default() })
         })?;
         remove(call, &going)?;
-        Ok(Deleted::new("Observations"))
+        Ok(DeleteAnswer::new("Observations"))
     }
 
-    fn say(answer: &Deleted, _: &Calendar) -> String {
+    fn say(answer: &DeleteAnswer, _: &Calendar) -> String {
         answer.message.clone()
     }
 }
@@ -449,10 +462,10 @@ pub(super) struct DeleteRelations {
 }
 
 impl Request for DeleteRelations {
-    type Answer = Deleted;
+    type Answer = DeleteAnswer;
     const NAME: &str = "delete_relations";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Deleted> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<DeleteAnswer> {
         let going = call.read(|db| {
             let mut relations = BTreeSet::new();
             for Edge { from, to, relation_type } in &self.relations {
@@ -460,17 +473,19 @@ impl Request for DeleteRelations {
                     Ok(found) => {
                         relations.insert(found.id);
                     }
-                    Err(Error::NoRelation { .. } | Error::NoEntity { .. } | Error::KeptOut { .. }) => {}
+                    Err(
+                        Error::NoRelation { .. } | Error::NoEntity { .. } | Error::SkippedStatement { .. },
+                    ) => {}
                     Err(error) => return Err(error),
                 }
             }
             Ok(Going { relations, ..Going::default() })
         })?;
         remove(call, &going)?;
-        Ok(Deleted::new("Relations"))
+        Ok(DeleteAnswer::new("Relations"))
     }
 
-    fn say(answer: &Deleted, _: &Calendar) -> String {
+    fn say(answer: &DeleteAnswer, _: &Calendar) -> String {
         answer.message.clone()
     }
 }
@@ -483,7 +498,7 @@ impl Request for ReadGraph {
     type Answer = Graph;
     const NAME: &str = "read_graph";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Graph> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Graph> {
         Ok(call.read(Known::read)?.part(|_| true))
     }
 
@@ -496,7 +511,7 @@ impl Request for ReadGraph {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct SearchNodes {
     /// The search query to match against entity names, types, and observation content
-    #[schemars(length(max = 2000))]
+    #[schemars(length(max = 20_000))]
     query: String,
 }
 
@@ -504,7 +519,7 @@ impl Request for SearchNodes {
     type Answer = Graph;
     const NAME: &str = "search_nodes";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Graph> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Graph> {
         let query = self.query.to_lowercase();
         // Redacted, so that a credential can't be guessed letter by letter.
         let has = |text: &String| redact::text(text).to_lowercase().contains(&query);
@@ -532,7 +547,7 @@ impl Request for OpenNodes {
     type Answer = Graph;
     const NAME: &str = "open_nodes";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Graph> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<Graph> {
         Ok(call.read(|db| {
             let known = Known::read(db)?;
             let mut wanted = Vec::new();

@@ -17,7 +17,8 @@ use crate::records::workspace::proposal::{self, ProposalOutcome};
 use crate::records::workspace::{self, FilePath};
 use crate::store::Files;
 use crate::store::audit;
-use crate::tools::call::{Call, Mode, Ran};
+use crate::tools::call::{Call, Mode, ToolResult};
+use crate::tools::conflict;
 use crate::tools::perform;
 use crate::tools::tool::Request;
 
@@ -120,7 +121,7 @@ impl Request for MemoryToolRequest {
     const NAME: &str = "memory_tool";
     const DECIDES: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Ran<MemoryToolResult> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<MemoryToolResult> {
         let told = |content, is_error| MemoryToolResult { content, is_error, proposal: None, status: None };
         let done = match self.command {
             Command::View => self.view(call),
@@ -269,6 +270,10 @@ impl MemoryToolRequest {
         for Change { path, before, after } in &plan.changes {
             let delta = change::char_delta(before.as_deref(), after.as_deref());
             call.view().tell_write("file", path.as_str(), delta);
+        }
+        // The messages are those of the original tool, so `nacre conflicts` alone lists what it contradicts.
+        for change in &plan.changes {
+            conflict::of_document(call.view(), change, true)?;
         }
         Ok(plan.said)
     }

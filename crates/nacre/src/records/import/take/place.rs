@@ -9,7 +9,7 @@ use crate::records::workspace::FilePath;
 use crate::store::{Files, Replacement};
 
 /// The folder of imported documents.
-pub(super) const IMPORTS_FOLDER: &str = "memory/imports";
+pub(super) use crate::base::path::IMPORTS as IMPORTS_FOLDER;
 
 /// The result of writing a document's file.
 #[derive(Clone, Copy)]

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use super::step::{Step, claim_kind, kind_of, steps};
 use super::{Caller, Counts, Format, Item, NewRow, Part, Row, Thing, identity, named, said};
 use crate::base::ids::{EntryId, EntryRef};
+use crate::base::origin::RecordOrigin;
 use crate::base::{Error, Result};
 use crate::index::{self, Lexicon, Writer};
 use crate::records::entry::{self, Edit, Entry, EntryType, Tags};
 use crate::records::graph;
+use crate::records::tombstone::Tombstones;
 use crate::store::Connection;
 
 /// The result of a batch.
@@ -43,6 +45,8 @@ pub(super) struct Importer<'a> {
     pub(super) caller: &'a Caller,
     pub(super) format: &'static Format,
     pub(super) group: &'a str,
+    pub(super) origin: RecordOrigin,
+    pub(super) deleted: Tombstones,
 }
 
 impl Importer<'_> {
@@ -95,7 +99,13 @@ impl Importer<'_> {
     ) -> Result<()> {
         match &step.item.thing {
             Thing::Entry { .. } => {
-                let (entry, new) = self.store(writer, step.item)?;
+                let (entry, new) = match self.store(writer, step.item) {
+                    Err(error @ Error::DeletedBefore { .. }) => {
+                        done.skipped.push((named(step.item), error.to_string()));
+                        return Ok(());
+                    }
+                    stored => stored?,
+                };
                 done.count_entry(&entry, new);
                 self.know(part, step, entry.as_str(), new)
             }
@@ -103,7 +113,7 @@ impl Importer<'_> {
                 let draft =
                     graph::fact::Draft { entity, key, value, category: *category, ..Default::default() };
                 let set = graph::fact::set_with(self.tx, writer, &self.origin(step.item), &draft);
-                if let Err(Error::KeptOut { .. }) = &set {
+                if let Err(Error::SkippedStatement { .. }) = &set {
                     return self.store_as_entry(writer, part, step, &format!("{entity}: {value}"), done);
                 }
                 self.claimed(part, step, set.map(|set| (set.fact.id, !set.known)), done)
@@ -149,6 +159,7 @@ impl Importer<'_> {
     /// Stores an entry, or finds the one with the same content. Returns whether it is new.
     fn store(&self, writer: &mut Writer<'_>, item: &Item) -> Result<(EntryId, bool)> {
         let Thing::Entry { r#type, content, tags } = &item.thing else { unreachable!("asked before") };
+        self.deleted.check(content)?;
         if let Some(same) = entry::same_content(self.tx, self.caller.visibility, (content, None), None)? {
             return Ok((same.id, false));
         }
@@ -167,6 +178,7 @@ impl Importer<'_> {
             archived_at: None,
             last_hit_at: None,
             last_returned_at: None,
+            origin: self.origin,
             private: item.private,
             data: None,
             provenance: entry::Provenance {
@@ -211,6 +223,7 @@ impl Importer<'_> {
             group: &group,
             session: &self.caller.session,
             source: entry::Source::Migration,
+            origin: self.origin,
             visibility: self.caller.visibility,
             project: entry::Place::Unknown,
         };
@@ -274,11 +287,16 @@ impl Importer<'_> {
                 }
                 self.know(part, step, &id, new)
             }
-            Err(Error::KeptOut { what, reason }) => {
+            Err(Error::SkippedStatement { what, reason }) => {
                 done.skipped.push((what, reason));
                 Ok(())
             }
-            Err(error @ (Error::NameTaken { .. } | Error::NoEntity { .. } | Error::SelfAlias { .. })) => {
+            Err(
+                error @ (Error::NameTaken { .. }
+                | Error::NoEntity { .. }
+                | Error::SelfAlias { .. }
+                | Error::DeletedBefore { .. }),
+            ) => {
                 done.skipped.push((named(step.item), error.to_string()));
                 Ok(())
             }
@@ -291,6 +309,7 @@ impl Importer<'_> {
             now: self.caller.now,
             since: item.at.unwrap_or(self.caller.now),
             source: graph::Source::Import,
+            origin: self.origin,
             session: Some(&self.caller.session),
             // A private fact stays private if the source does not mark it.
             private: item.private.then_some(true),

@@ -91,6 +91,7 @@ impl Reader {
             return Ok(());
         }
         let session = intake.session(&line["sessionId"]);
+        intake.note_folder(&session, &line["cwd"]);
         let id = intake.id(&line["uuid"], &session);
         if !intake.is_new(&session, &id) {
             return Ok(());

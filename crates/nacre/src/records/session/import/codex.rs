@@ -39,6 +39,7 @@ fn is_bare(value: &Value) -> bool {
 #[derive(Default)]
 pub(super) struct Reader {
     session: Option<String>,
+    folder: Value,
     subagent: bool,
 }
 
@@ -52,6 +53,7 @@ impl Reader {
                 // A fork also has the beginning of its original session. The first id is its own.
                 if kind == Some("session_meta") && self.session.is_none() {
                     self.session = intake.given_id(&payload["id"]);
+                    self.folder = payload["cwd"].clone();
                     self.subagent = payload["source"]["subagent"] != Value::Null;
                 }
                 intake.note(if kind == Some("compacted") { Reason::Summary } else { Reason::NotMessage });
@@ -88,6 +90,7 @@ impl Reader {
             return Ok(());
         }
         let session = self.session.clone().unwrap_or_else(|| intake.session(&Value::Null));
+        intake.note_folder(&session, &self.folder);
         let id = intake.id(&item["id"], &session);
         let at = intake.time(&line["timestamp"]);
         intake.offer(Draft { session, id, author, parts, at })

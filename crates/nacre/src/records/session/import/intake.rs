@@ -47,6 +47,7 @@ impl<'a> Intake<'a> {
             skipped: BTreeMap::new(),
             mended: BTreeMap::new(),
             notes: Vec::new(),
+            folders: BTreeMap::new(),
         };
         let session = session_of_file(name);
         Intake { number: 0, read, session, seen: HashSet::new(), lengths: HashMap::new(), take }
@@ -64,6 +65,15 @@ impl<'a> Intake<'a> {
 
     pub(super) fn finish(self) -> ReadReport {
         ReadReport { sessions: self.lengths.len(), ..self.read }
+    }
+
+    /// Notes the folder in which a conversation took place, the first one if it names several.
+    pub(super) fn note_folder(&mut self, session: &str, folder: &Value) {
+        if let Some(folder) = folder.as_str()
+            && !self.read.folders.contains_key(session)
+        {
+            self.read.folders.insert(session.to_owned(), folder.to_owned());
+        }
     }
 
     /// Notes a skipped or repaired part.

@@ -148,6 +148,9 @@ pub struct ReadReport {
     /// The first skipped or repaired parts that deserve attention. Parts that every transcript of the format
     /// has are only counted.
     pub notes: Vec<Note>,
+    /// The folders in which the conversations took place, by session.
+    #[serde(skip)]
+    pub(crate) folders: BTreeMap<String, String>,
 }
 
 /// A part that was skipped or repaired.

@@ -37,7 +37,7 @@ enum Frame {
 }
 
 /// A value with its number.
-pub(crate) struct Numbered {
+pub(crate) struct NumberedValue {
     /// The number of the line or array element, from 1.
     pub number: usize,
     pub value: Item,
@@ -74,7 +74,7 @@ impl<R: BufRead> Values<R> {
     }
 
     /// Returns the next value, or `None` at the end.
-    pub(crate) fn next(&mut self) -> io::Result<Option<Numbered>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<NumberedValue>> {
         let piece = loop {
             match self.frame {
                 Frame::Start => self.start()?,
@@ -97,7 +97,7 @@ impl<R: BufRead> Values<R> {
             }
             Piece::Cut => Item::Bad { why: Reason::Cut, problem: "the array is not closed".to_owned() },
         };
-        Ok(Some(Numbered { number: self.number, value }))
+        Ok(Some(NumberedValue { number: self.number, value }))
     }
 
     /// Skips white space and a byte order mark, and examines the first byte.
@@ -289,7 +289,7 @@ mod tests {
         // A buffer of three bytes splits every piece.
         let mut values = Values::new(io::BufReader::with_capacity(3, input));
         let mut shown = Vec::new();
-        while let Some(Numbered { number, value }) = values.next().unwrap() {
+        while let Some(NumberedValue { number, value }) = values.next().unwrap() {
             shown.push(match value {
                 Item::Value { value, mended } => {
                     format!("{number} {value}{}", if mended { " mended" } else { "" })
@@ -336,7 +336,7 @@ mod tests {
         let long = format!("1\n\"{}\"\n2", "x".repeat(MAX_LINE_BYTES));
         let mut values = Values::new(long.as_bytes());
         let mut numbers = Vec::new();
-        while let Some(Numbered { number, value }) = values.next().unwrap() {
+        while let Some(NumberedValue { number, value }) = values.next().unwrap() {
             numbers.push((number, matches!(value, Item::Bad { why: Reason::TooLong, .. })));
         }
         assert_eq!(numbers, [(1, false), (2, true), (3, false)]);

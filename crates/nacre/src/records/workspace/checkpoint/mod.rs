@@ -128,9 +128,13 @@ pub struct RestoreReport {
     pub left: Vec<String>,
 }
 
+/// The name of what a server refuses: a checkpoint is a copy of the database file. A server has backups of its own.
+const WHAT: &str = "a checkpoint";
+
 /// Saves the current files and records as a checkpoint.
 pub fn save(view: &mut View<'_>, name: &str, reason: &str) -> Result<Checkpoint> {
     let caller = view.caller();
+    view.needs_file(WHAT)?;
     let mut held = change::lock(view)?;
     let saved = save_held(&mut held, caller, name, reason)?;
     prune(&held, &[&saved.id])?;
@@ -211,6 +215,7 @@ fn list_in(place: &Path, group: &str) -> Result<Checkpoints> {
 pub fn diff(view: &mut View<'_>, id: &str) -> Result<CheckpointDiff> {
     let caller = view.caller();
     require_private(caller, "checkpoint diff")?;
+    view.needs_file(WHAT)?;
     let mut held = change::lock(view)?;
     let (folder, checkpoint) = open(&held, id)?;
     let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| lossy(&bytes));
@@ -231,6 +236,7 @@ pub fn diff(view: &mut View<'_>, id: &str) -> Result<CheckpointDiff> {
 pub fn restore(view: &mut View<'_>, id: &str) -> Result<RestoreReport> {
     let caller = view.caller();
     require_private(caller, "checkpoint restore")?;
+    view.needs_file(WHAT)?;
     let mut held = change::lock(view)?;
     let (folder, checkpoint) = open(&held, id)?;
     let reason = format!("the state before {} was restored", checkpoint.id);
@@ -301,6 +307,45 @@ pub(crate) fn forget(view: &mut View<'_>, gone: &[DeletedRecord]) -> Result<Vec<
     for mut checkpoint in found.checkpoints {
         if let Err(error) = forget_in(&place.join(&checkpoint.id), &mut checkpoint, gone) {
             left.push(Note { path: checkpoint.id, why: error.to_string() });
+        }
+    }
+    Ok(left)
+}
+
+/// Deletes every checkpoint whose records or files contain something. Returns the ones that could not be deleted, and why.
+pub(crate) fn remove_containing(
+    view: &mut View<'_>,
+    in_records: &dyn Fn(&Connection) -> Result<bool>,
+    in_file: &dyn Fn(&str) -> bool,
+) -> Result<Vec<String>> {
+    let place = checkpoints_folder(view.folder())?;
+    if !place.is_dir() {
+        return Ok(Vec::new());
+    }
+    let caller = view.caller();
+    let mut held = change::lock(view)?;
+    let found = list_in(&place, held.view.name().as_str())?;
+    let mut left: Vec<String> =
+        found.damaged.iter().map(|note| format!("checkpoint {}: {}", note.path, note.why)).collect();
+    for checkpoint in found.checkpoints {
+        let folder = place.join(&checkpoint.id);
+        let files = Files::in_folder(&folder.join(FILES_FOLDER));
+        let says = |file: &CheckpointFile| match read(&files, &file.path) {
+            Ok(Some((_, bytes))) => in_file(&lossy(&bytes)),
+            _ => true,
+        };
+        let copy = RecordsCopy::of(held.view.schema(), &folder, &checkpoint);
+        // One that can't be read may contain it.
+        let has =
+            |copy: &RecordsCopy| Connection::to_file(&copy.0).and_then(|db| in_records(&db)).unwrap_or(true);
+        if checkpoint.files.iter().any(says) || copy.as_ref().map_or(true, has) {
+            match delete(&place, &checkpoint.id) {
+                Ok(()) => {
+                    let row = audit::Row::new("checkpoint_drop").id(&checkpoint.id);
+                    held.view.write(|tx| row.append(tx, caller))?;
+                }
+                Err(error) => left.push(format!("checkpoint {}: {error}", checkpoint.id)),
+            }
         }
     }
     Ok(left)

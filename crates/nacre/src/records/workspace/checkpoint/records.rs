@@ -73,12 +73,23 @@ pub(crate) const TABLES: &[(&str, TableRole)] = &[
     ("embedded", TableRole::Derived),
     ("audit", TableRole::Ledger),
     ("usage", TableRole::Ledger),
+    // A restore brings back neither what was deleted for good nor what is quarantined.
+    ("tombstones", TableRole::Ledger),
+    ("quarantines", TableRole::Ledger),
+    ("quarantined", TableRole::Ledger),
     ("meta", TableRole::Ledger),
     ("turns", TableRole::Ledger),
     ("seen", TableRole::Ledger),
     ("file_changes", TableRole::Ledger),
     ("jobs", TableRole::Ledger),
     ("flushes", TableRole::Ledger),
+    // A restore makes this machine a new device, which reads all logs again ([`restore`]).
+    ("sync_records", TableRole::Ledger),
+    ("sync_tombstones", TableRole::Ledger),
+    ("sync_texts", TableRole::Ledger),
+    ("sync_devices", TableRole::Ledger),
+    ("sync_outbox", TableRole::Ledger),
+    ("sync_state", TableRole::Ledger),
 ];
 
 /// A permanently deleted record.
@@ -154,6 +165,9 @@ pub(super) fn restore(db: &Connection) -> Result<i64> {
         rows += copy_table(db, "point", "main", table, condition)?;
     }
     db.batch(
+        "DELETE FROM main.sync_records; DELETE FROM main.sync_devices; DELETE FROM main.sync_outbox; DELETE FROM main.sync_state;",
+    )?;
+    db.batch(
         "UPDATE main.sqlite_sequence SET seq = max(seq, coalesce(
             (SELECT seq FROM point.sqlite_sequence AS was WHERE was.name = main.sqlite_sequence.name), 0))",
     )?;
@@ -226,6 +240,31 @@ pub(super) fn forget(
         // Entities that were merged into it become independent again.
         run("UPDATE S.entities SET root = id WHERE 'entity-' || root = $1")?;
         return Ok(run("DELETE FROM S.entities WHERE 'entity-' || id = $1")? > 0);
+    }
+    let statements: &[&str] = if reference.starts_with("lesson:") {
+        &["DELETE FROM S.lessons WHERE 'lesson:' || number = $1"]
+    } else if reference.starts_with("proposal:") {
+        &["DELETE FROM S.proposals WHERE 'proposal:' || number = $1"]
+    } else if reference.starts_with("TASK-") {
+        &["DELETE FROM S.tasks WHERE number = CAST(substr($1, 6) AS INTEGER)"]
+    } else if reference.starts_with("item_") {
+        &["DELETE FROM S.items WHERE id = $1"]
+    } else if reference.starts_with("session:") {
+        &["DELETE FROM S.sessions WHERE 'session:' || id = $1"]
+    } else if reference.contains('/') {
+        &[
+            "DELETE FROM S.passages WHERE kind = 'message' AND ref = $1",
+            "DELETE FROM S.exchanges WHERE session || '/' || id = $1",
+        ]
+    } else {
+        &[]
+    };
+    if !statements.is_empty() {
+        let mut gone = 0;
+        for sql in statements {
+            gone += run(sql)?;
+        }
+        return Ok(gone > 0);
     }
     let proposed = forget_proposed(db, schema, reference, texts)?;
     run("DELETE FROM S.entry_history WHERE entry = $1")?;

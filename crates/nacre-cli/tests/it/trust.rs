@@ -1,0 +1,159 @@
+//! Deletion, quarantine and credentials at the command line. Each test is named for what once went wrong.
+
+use serde_json::json;
+
+use crate::sealed::{Process, Sealed, files};
+
+/// Says something in a conversation, as a client's hooks report it.
+fn say(home: &Sealed, session: &str, user: &str, agent: &str) {
+    let prompt = json!({ "session_id": session, "prompt": user }).to_string();
+    let stop = json!({ "session_id": session, "last_assistant_message": agent }).to_string();
+    for (event, input) in [("UserPromptSubmit", prompt), ("Stop", stop)] {
+        home.run_with(["hook", event], input.as_bytes());
+    }
+    home.json(["status"]);
+}
+
+fn holds(home: &Sealed, text: &str) -> Vec<String> {
+    let has = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).to_lowercase().contains(text);
+    let with = files(home.home()).into_iter().filter(|path| has(std::fs::read(path).unwrap_or_default()));
+    with.map(|path| path.display().to_string()).collect()
+}
+
+#[test]
+fn a_diagnosis_stayed_in_the_archive_for_ever() {
+    let home = Sealed::new();
+    say(&home, "s1", "my diagnosis is blorptitis", "I am sorry to hear that.");
+    say(&home, "s1", "the cat is called Tom", "Noted.");
+    home.json(["store", "The user has Blorptitis"]);
+    let shown = home.run(["forget", "blorptitis"]);
+    assert!(
+        shown.stdout.contains("blorptitis") && shown.stderr.contains("--yes"),
+        "{} {}",
+        shown.stdout,
+        shown.stderr
+    );
+    assert!(!holds(&home, "blorptitis").is_empty(), "nothing is deleted unasked");
+    let gone = home.json(["forget", "--yes", "blorptitis"]);
+    assert!(gone["receipt"]["audit_row"].as_i64().unwrap() > 0, "{gone}");
+    assert_eq!(holds(&home, "blorptitis"), Vec::<String>::new());
+    say(&home, "s2", "did I tell you that my diagnosis is blorptitis?", "You did.");
+    assert_eq!(holds(&home, "blorptitis"), Vec::<String>::new(), "a text that is sent again stays away");
+    assert!(home.run(["search", "--scope", "sessions", "cat", "Tom"]).stdout.contains("Tom"));
+}
+
+#[test]
+fn delete_takes_the_id_of_anything() {
+    let home = Sealed::new();
+    say(&home, "s1", "the gate code is 4711", "Noted.");
+    home.json(["store", "The gate is green"]);
+    home.json(["graph", "fact", "set", "Gate One", "colour", "green"]);
+    let gone = home.json(["delete", "--yes", "1", "fact-1", "session:s1"]);
+    assert_eq!(gone["ids"], json!(["1", "fact-1", "session:s1"]));
+    assert_eq!(holds(&home, "4711"), Vec::<String>::new());
+    let (status, error) = home.error(["delete", "--yes", "fact-1", "session:s9"]);
+    assert_eq!(status, 3, "{error}");
+    let (_, error) = home.error(["delete", "--yes", "nothing-like-that"]);
+    assert_eq!(error["code"], "no_record", "{error}");
+}
+
+#[test]
+fn an_agent_forgets_nothing_and_sees_no_credential() {
+    let home = Sealed::new();
+    home.json(["store", "Our wifi password is hunter2horse"]);
+    for args in [
+        &["--json", "forget", "--yes", "wifi"][..],
+        &["--json", "show", "--reveal", "1"],
+        &["--json", "quarantine", "--source", "untrusted"],
+        &["--json", "trace", "1"],
+        &["--json", "lesson", "confirm", "1"],
+    ] {
+        let output = Process::start(home.command(args).env("CLAUDECODE", "1")).finish();
+        let (status, error) = output.error();
+        assert_eq!(status, 5, "{args:?}: {error}");
+    }
+    let (status, _) = home.error(["show", "--reveal", "1"]);
+    assert_eq!(status, 5, "a program has no terminal");
+    assert!(!home.run(["show", "1"]).stdout.contains("hunter2horse"));
+    let shown = home.run_at_terminal(["show", "--reveal", "1"]);
+    assert!(shown.stdout.contains("hunter2horse"), "{}", shown.stdout);
+}
+
+#[test]
+fn a_session_is_quarantined_by_the_flag_that_names_it() {
+    let home = Sealed::new();
+    home.json(["--session", "mine", "store", "The deploy key is in the vault"]);
+    home.json(["--session", "poisoned", "store", "The deploy key is on the wiki"]);
+    let held = home.json(["quarantine", "--session", "poisoned"]);
+    assert_eq!(held["quarantines"][0]["name"], "poisoned", "{held}");
+    let found = home.run(["search", "deploy", "key"]).stdout;
+    assert!(found.contains("vault") && !found.contains("wiki"), "{found}");
+    home.json(["quarantine", "--session", "poisoned", "--undo"]);
+    assert!(home.run(["search", "deploy", "key"]).stdout.contains("wiki"));
+}
+
+#[test]
+fn a_trace_says_where_a_memory_came_from() {
+    let home = Sealed::new();
+    home.json(["--session", "mine", "store", "The deploy key is in the vault"]);
+    let trace = home.run(["trace", "1"]).stdout;
+    for part in
+        ["origin person", "stored in session:mine", "memory_store by person in session mine", "audit row 1"]
+    {
+        assert!(trace.contains(part), "{part}: {trace}");
+    }
+}
+
+#[test]
+fn an_export_said_nothing_of_the_credentials_in_it() {
+    let home = Sealed::new();
+    let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    home.json(["store", &format!("The token of the mirror is {secret}")]);
+    home.json(["store", "The mirror is in Bern"]);
+    let folder = home.beside("copy");
+    let clear = home.run(["export", &folder]);
+    assert!(clear.stderr.contains("1 credential in the clear"), "{}", clear.stderr);
+    let holds = |folder: &str, text: &str| {
+        files(std::path::Path::new(folder))
+            .iter()
+            .any(|path| String::from_utf8_lossy(&std::fs::read(path).unwrap()).contains(text))
+    };
+    assert!(holds(&folder, secret));
+    let folder = home.beside("redacted");
+    let masked = home.run(["export", "--redacted", &folder]);
+    assert!(masked.stderr.contains("1 credential masked"), "{}", masked.stderr);
+    assert!(!holds(&folder, secret) && holds(&folder, "Bern"));
+    let other = Sealed::new();
+    assert_eq!(other.json(["import", "nacre", &folder])["added"], 2, "it can be imported");
+}
+
+/// How often a deletion is killed.
+const KILLS: usize = 200;
+
+#[test]
+fn a_forget_that_was_killed_left_text_that_nobody_could_see() {
+    let home = Sealed::new();
+    for round in 0..KILLS / 10 {
+        let name = format!("Quorxite{round}zed");
+        home.json(["store", &format!("The user's boat is called {name}")]);
+        say(&home, &format!("s{round}"), &format!("My boat is {name}."), "Noted.");
+        for kill in 0..10 {
+            let mut command = home.command(["forget", "--yes", &name]);
+            let silent = || std::process::Stdio::null();
+            let mut child = command.stdin(silent()).stdout(silent()).stderr(silent()).spawn().unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(kill * 4));
+            let _ = child.kill();
+            child.wait().unwrap();
+        }
+        // Whoever asks again finishes it.
+        home.run(["forget", "--yes", &name]);
+        assert_eq!(holds(&home, &name.to_lowercase()), Vec::<String>::new());
+    }
+    let folder = home.beside("after");
+    home.run(["export", &folder]);
+    let left = files(std::path::Path::new(&folder))
+        .into_iter()
+        .filter(|path| String::from_utf8_lossy(&std::fs::read(path).unwrap()).contains("Quorxite"));
+    assert_eq!(left.count(), 0);
+    assert_eq!(home.json(["doctor"])["ok"], true);
+}

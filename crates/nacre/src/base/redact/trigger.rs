@@ -1,0 +1,152 @@
+//! Which patterns may match a text. Every pattern names short strings of which one occurs in each match. They are indexed by their
+//! rarest pair of bytes, so a text costs one lookup for each pair of bytes in it, however many patterns there are.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use super::{command, form, keyed, phrase, token};
+
+/// The number of pairs of ASCII characters.
+const PAIRS: usize = 128 * 128;
+
+static INDEX: LazyLock<Index> = LazyLock::new(Index::new);
+
+struct Index {
+    /// For each pair, where its rows start.
+    starts: Vec<u16>,
+    /// A trigger in lower case, where its rarest pair is, and the number of its pattern.
+    rows: Vec<(String, usize, usize)>,
+    /// Triggers of one character.
+    singles: Vec<(String, usize)>,
+    count: usize,
+    forms: Range<usize>,
+    commands: Range<usize>,
+    tokens: Range<usize>,
+    names: usize,
+    phrases: usize,
+}
+
+impl Index {
+    fn new() -> Index {
+        let mut rows = Vec::new();
+        let mut count = 0;
+        let mut add = |triggers: &mut dyn Iterator<Item = &'static str>| {
+            rows.extend(triggers.map(|trigger| (trigger.to_lowercase(), count)));
+            count += 1;
+            count
+        };
+        let mut last = 0;
+        let mut range = |end: usize| {
+            let numbers = last..end;
+            last = end;
+            numbers
+        };
+        for triggers in form::triggers() {
+            add(&mut triggers.iter().copied());
+        }
+        let forms = range(form::FORMS.len());
+        for triggers in command::triggers() {
+            add(&mut triggers.iter().copied());
+        }
+        let commands = range(forms.end + command::triggers().count());
+        for (_, prefix) in token::PREFIXES.iter() {
+            add(&mut std::iter::once(*prefix));
+        }
+        let tokens = range(commands.end + token::PREFIXES.len());
+        let names = add(&mut keyed::stems()) - 1;
+        let phrases = add(&mut phrase::CUES.iter().copied()) - 1;
+        let (singles, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(trigger, _)| trigger.len() == 1);
+        let mut rows: Vec<(String, usize, usize)> = rows
+            .into_iter()
+            .map(|(trigger, number)| (trigger.clone(), rarest_pair(&trigger), number))
+            .collect();
+        rows.sort_by_key(|(trigger, ..)| pair_of(trigger));
+        let mut starts = vec![0u16; PAIRS + 1];
+        for (trigger, ..) in &rows {
+            starts[pair_of(trigger) + 1] += 1;
+        }
+        for pair in 0..PAIRS {
+            starts[pair + 1] += starts[pair];
+        }
+        Index { starts, rows, singles, count, forms, commands, tokens, names, phrases }
+    }
+}
+
+/// Returns where the rarest pair of a trigger starts, by how common its characters are in English.
+fn rarest_pair(trigger: &str) -> usize {
+    const COMMON: &[u8] = b" etaoinshrdlucmfwypvbgkjqxz";
+    let rarity = |byte: &u8| COMMON.iter().position(|common| common == byte).unwrap_or(COMMON.len());
+    let windows = trigger.as_bytes().windows(2).enumerate();
+    windows.max_by_key(|(_, two)| rarity(&two[0]) + rarity(&two[1])).map_or(0, |(place, _)| place)
+}
+
+fn pair_of(trigger: &str) -> usize {
+    let place = rarest_pair(trigger);
+    pair(trigger.as_bytes()[place], trigger.as_bytes()[place + 1])
+}
+
+fn pair(one: u8, other: u8) -> usize {
+    usize::from(one & 127) << 7 | usize::from(other & 127)
+}
+
+/// The patterns that may match one text.
+pub(super) struct Present([u64; 8]);
+
+impl Present {
+    /// Returns the patterns of which a trigger occurs in a text in lower case.
+    pub(super) fn of(lower: &str) -> Present {
+        let index = &*INDEX;
+        let mut present = Present([0; 8]);
+        debug_assert!(index.count <= 512, "the numbers fit");
+        let bytes = lower.as_bytes();
+        for (place, two) in bytes.windows(2).enumerate() {
+            let pair = pair(two[0], two[1]);
+            let (start, end) = (index.starts[pair], index.starts[pair + 1]);
+            if start == end {
+                continue;
+            }
+            for (trigger, offset, number) in &index.rows[usize::from(start)..usize::from(end)] {
+                let begins = |from: usize| bytes[from..].starts_with(trigger.as_bytes());
+                if !present.has(*number) && place.checked_sub(*offset).is_some_and(begins) {
+                    present.0[number / 64] |= 1 << (number % 64);
+                }
+            }
+        }
+        for (trigger, number) in &index.singles {
+            if !present.has(*number) && lower.contains(trigger.as_str()) {
+                present.0[number / 64] |= 1 << (number % 64);
+            }
+        }
+        present
+    }
+
+    fn has(&self, number: usize) -> bool {
+        self.0[number / 64] & 1 << (number % 64) != 0
+    }
+
+    fn among(&self, numbers: &Range<usize>) -> impl Iterator<Item = usize> + use<'_> {
+        let start = numbers.start;
+        numbers.clone().filter(|number| self.has(*number)).map(move |number| number - start)
+    }
+
+    pub(super) fn forms(&self) -> impl Iterator<Item = usize> + use<'_> {
+        self.among(&INDEX.forms)
+    }
+
+    pub(super) fn commands(&self) -> impl Iterator<Item = usize> + use<'_> {
+        self.among(&INDEX.commands)
+    }
+
+    /// Returns the numbers of the prefixes that occur in any case.
+    pub(super) fn tokens(&self) -> impl Iterator<Item = usize> + use<'_> {
+        self.among(&INDEX.tokens)
+    }
+
+    pub(super) fn has_name(&self) -> bool {
+        self.has(INDEX.names)
+    }
+
+    pub(super) fn has_phrase(&self) -> bool {
+        self.has(INDEX.phrases)
+    }
+}

@@ -1,0 +1,361 @@
+//! Documents: each version names the versions that it was made from, so that the edits of two machines merge line by line.
+//!
+//! The record of a document has its newest version. Of two versions, the one that was made from the other wins. If neither was,
+//! their lines are merged against the last version that both were made from. Where the edits overlap, the later text stays and
+//! the earlier one becomes a proposal. An edit beats a deletion that did not know of it.
+//!
+//! In `sync_records`, `text` is the key of the newest version and `row_hash` that of the file as it was last seen on this machine.
+//! They differ while the newest version still has to be written.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::clock::{Document, Stamp};
+use super::fold::{self, FEW_DELETIONS, Fold};
+use super::seal::DeviceId;
+use crate::base::caller::Visibility;
+use crate::base::diff;
+use crate::base::{Error, FilePath, Result};
+use crate::group::View;
+use crate::records::workspace::change::{self, MAX_FILE_BYTES};
+use crate::records::workspace::{self, document_hash, proposal, template};
+use crate::store::{Connection, Replacement};
+
+/// The kind of a document.
+pub(super) const FILE: &str = "file";
+/// The field with the newest version.
+const VERSION: &str = "version";
+const PATH: &str = "path";
+/// How many earlier versions a version names.
+const MAX_EARLIER: usize = 128;
+const KEY_CHARS: usize = 20;
+
+/// One version of a document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Version {
+    /// The start of the hash of its text; empty if the document was deleted.
+    key: String,
+    /// `None`: the document was deleted.
+    text: Option<String>,
+    device: DeviceId,
+    /// The keys of the versions that it was made from, newest first.
+    earlier: Vec<String>,
+    /// The newest of them that another device wrote: key and text. Edits of another machine mostly start there.
+    base: Option<(String, String)>,
+}
+
+impl Version {
+    fn new(text: Option<String>, parents: &[&Version], device: &DeviceId) -> Version {
+        let mut known = BTreeSet::new();
+        let keys = parents.iter().map(|one| &one.key).chain(parents.iter().flat_map(|one| &one.earlier));
+        let earlier = keys.filter(|key| known.insert(*key)).take(MAX_EARLIER).cloned().collect();
+        let foreign = parents.iter().find(|one| one.device != *device);
+        let base = foreign.and_then(|one| Some((one.key.clone(), one.text.clone()?)));
+        let base = base.or_else(|| parents.iter().find_map(|one| one.base.clone()));
+        Version { key: key(text.as_deref()), text, device: device.clone(), earlier, base }
+    }
+
+    fn of(document: &Document) -> Option<(&Stamp, Version)> {
+        let (stamp, value) = document.field(VERSION)?;
+        Some((stamp, serde_json::from_value(value.clone()).ok()?))
+    }
+
+    fn is_made_from(&self, other: &Version) -> bool {
+        self.earlier.contains(&other.key)
+    }
+
+    fn text_of(&self, key: &str) -> Option<&str> {
+        let (base, text) = self.base.as_ref()?;
+        (base == key).then_some(text)
+    }
+}
+
+/// Returns the start of the hash of a text; empty if there is none.
+fn key(text: Option<&str>) -> String {
+    text.map(|text| document_hash(text.as_bytes())[..KEY_CHARS].to_owned()).unwrap_or_default()
+}
+
+/// Returns the key of the newest version of a document.
+pub(super) fn newest_key(document: &Document) -> Option<String> {
+    Version::of(document).map(|(_, version)| version.key)
+}
+
+/// How two versions of a document go together.
+#[derive(Debug, PartialEq)]
+enum Merge {
+    /// The later one has the earlier one in it.
+    Later,
+    /// Both together have this text.
+    Text(Option<String>),
+    /// They change the same lines.
+    Overlap,
+}
+
+fn merge(earlier: &Version, later: &Version) -> Merge {
+    if earlier.key == later.key || later.is_made_from(earlier) {
+        return Merge::Later;
+    }
+    if earlier.is_made_from(later) {
+        // A machine that was restored from a backup has an old text with a new time.
+        return Merge::Text(earlier.text.clone());
+    }
+    let (Some(one), Some(other)) = (&earlier.text, &later.text) else {
+        return Merge::Text(earlier.text.clone().or_else(|| later.text.clone()));
+    };
+    let common = later.earlier.iter().find(|key| earlier.earlier.contains(key));
+    let base = common.and_then(|key| later.text_of(key).or_else(|| earlier.text_of(key)));
+    let base = match base {
+        Some(base) => base.as_bytes().to_vec(),
+        None => diff::common(one.as_bytes(), other.as_bytes()),
+    };
+    match diff::merge(&base, one.as_bytes(), other.as_bytes()).map(String::from_utf8) {
+        Some(Ok(text)) => Merge::Text(Some(text)),
+        _ => Merge::Overlap,
+    }
+}
+
+/// A document of this machine that changed since the last round.
+pub(super) struct LocalFile {
+    path: FilePath,
+    /// `None`: it was deleted.
+    text: Option<String>,
+}
+
+/// Returns the documents that changed since the last round. Empty forms that `nacre init` wrote do not count, nor do files that
+/// are not text.
+pub(super) fn changed(view: &View<'_>) -> Result<Vec<LocalFile>> {
+    if !view.is_on_disk() {
+        return Ok(Vec::new());
+    }
+    let (edited, gone) = view.read_all(|db| {
+        let edited = "SELECT documents.path, row_hash FROM documents
+            LEFT JOIN sync_records ON kind = 'file' AND local = documents.path
+            WHERE documents.hash <> '' AND row_hash IS DISTINCT FROM substr(documents.hash, 1, $1)
+            ORDER BY documents.path";
+        let length = i64::try_from(KEY_CHARS).expect("a small number");
+        let edited =
+            db.rows(edited, [length], |row| Ok((row.get::<String>(0)?, row.get::<Option<String>>(1)?)))?;
+        let gone = "SELECT local FROM sync_records WHERE kind = 'file' AND local <> '' AND row_hash <> ''
+            AND local NOT IN (SELECT path FROM documents) ORDER BY local";
+        Ok((edited, db.rows(gone, (), |row| row.get::<String>(0))?))
+    })?;
+    let settings = view.settings();
+    let mut found = Vec::new();
+    for (path, known) in edited {
+        let Ok(path) = path.parse::<FilePath>() else { continue };
+        let Some(bytes) = view.files().read(&path, MAX_FILE_BYTES + 1)? else { continue };
+        let hides = || !Visibility::Shared.sees_file(&settings.visibility.private, path.as_str(), &bytes);
+        if bytes.len() as u64 > MAX_FILE_BYTES || known.is_none() && !settings.sync.private && hides() {
+            continue;
+        }
+        let Ok(text) = String::from_utf8(bytes) else { continue };
+        if known.is_none() && template::is_untouched(path.as_str(), &text) {
+            continue;
+        }
+        found.push(LocalFile { path, text: Some(text) });
+    }
+    for path in gone {
+        let Ok(path) = path.parse::<FilePath>() else { continue };
+        if view.files().read(&path, 0)?.is_none() {
+            found.push(LocalFile { path, text: None });
+        }
+    }
+    Ok(found)
+}
+
+/// Tells whether a newer version of a document still has to be written to its file.
+pub(super) fn is_waiting(db: &Connection) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM sync_records WHERE kind = 'file' AND text <> row_hash)";
+    db.one(sql, (), |row| row.get(0))
+}
+
+impl Fold<'_> {
+    /// Turns the documents that changed here into versions.
+    pub(super) fn capture_files(&mut self, files: &[LocalFile], allow_deletions: bool) -> Result<()> {
+        let gone = files.iter().filter(|file| file.text.is_none()).count();
+        let sql = "SELECT count(*) FROM sync_records WHERE kind = 'file' AND local <> '' AND row_hash <> ''";
+        let known: usize = self.db.one(sql, (), |row| row.get(0))?;
+        if !allow_deletions && gone > FEW_DELETIONS && gone * 2 > known {
+            return Err(Error::ManyDeletions { count: gone, total: known });
+        }
+        files.iter().try_for_each(|file| self.capture_file(file))
+    }
+
+    fn capture_file(&mut self, LocalFile { path, text }: &LocalFile) -> Result<()> {
+        let id = self.memory.hash(&[FILE, path.as_str()]);
+        let mut document = fold::document(self.db, FILE, &id)?.unwrap_or_default();
+        let (seen, text) = (key(text.as_deref()), text.clone());
+        let sql = "SELECT row_hash FROM sync_records WHERE kind = 'file' AND id = $1";
+        let before: Option<String> = self.db.row(sql, [&id], |row| row.get(0))?;
+        let version = match Version::of(&document) {
+            None if text.is_none() => return Ok(()),
+            None => Version::new(text, &[], self.device),
+            Some((_, newest)) if newest.key == seen => return note_seen(self.db, &id, path, &seen),
+            Some((_, newest)) if before.as_ref() == Some(&newest.key) => {
+                Version::new(text, &[&newest], self.device)
+            }
+            // It was edited here before a newer version of another machine could be written.
+            Some((_, newest)) => {
+                let own =
+                    Version { earlier: before.into_iter().collect(), ..Version::new(text, &[], self.device) };
+                let text =
+                    self.merged_text(path.as_str(), &newest, &own)?.unwrap_or_else(|| own.text.clone());
+                Version::new(text, &[&own, &newest], self.device)
+            }
+        };
+        let stamp = Stamp::new(self.clock.tick(self.now), self.device);
+        document.set(PATH, stamp.clone(), json!(path.as_str()));
+        document.set(VERSION, stamp.clone(), serde_json::to_value(&version)?);
+        fold::save(self.db, self.memory, FILE, &id, path.as_str(), &seen, &document)?;
+        self.put(stamp, FILE, id, &document)
+    }
+
+    /// Returns the text of two versions together; `None`: the later one is all of it. Where they overlap, the earlier one becomes
+    /// a proposal.
+    fn merged_text(
+        &mut self,
+        path: &str,
+        earlier: &Version,
+        later: &Version,
+    ) -> Result<Option<Option<String>>> {
+        match merge(earlier, later) {
+            Merge::Later => Ok(None),
+            Merge::Text(text) => Ok(Some(text)),
+            Merge::Overlap => {
+                let text = |version: &Version| version.text.clone().unwrap_or_default();
+                let change = (path, &*text(later), &*text(earlier));
+                self.report.proposals += usize::from(proposal::propose_merge(self.db, self.now, change)?);
+                Ok(Some(later.text.clone()))
+            }
+        }
+    }
+
+    /// Merges the versions of a document that two devices have. Returns whether that gave a new version.
+    pub(super) fn merge_versions(
+        &mut self,
+        merged: &mut Document,
+        one: &Document,
+        other: &Document,
+    ) -> Result<bool> {
+        let (Some(one), Some(other)) = (Version::of(one), Version::of(other)) else { return Ok(false) };
+        let order = |version: &(&Stamp, Version)| (version.0.clone(), version.1.key.clone());
+        let [(_, earlier), (_, later)] =
+            if order(&one) <= order(&other) { [one, other] } else { [other, one] };
+        let path = merged.field(PATH).and_then(|(_, path)| path.as_str()).unwrap_or_default().to_owned();
+        let Some(text) = self.merged_text(&path, &earlier, &later)? else { return Ok(false) };
+        let version = Version::new(text, &[&later, &earlier], self.device);
+        let stamp = Stamp::new(self.clock.tick(self.now), self.device);
+        merged.set(VERSION, stamp, serde_json::to_value(&version)?);
+        Ok(true)
+    }
+}
+
+/// Notes what the file of a document has.
+fn note_seen(db: &Connection, id: &str, path: &FilePath, seen: &str) -> Result<()> {
+    let sql = "UPDATE sync_records SET local = $2, row_hash = $3 WHERE kind = 'file' AND id = $1";
+    db.run(sql, (id, path.as_str(), seen)).map(drop)
+}
+
+/// Writes newer versions of documents to their files. A file that was edited meanwhile is left for the next round, which merges
+/// it. Returns how many it wrote.
+pub(super) fn write(view: &mut View<'_>) -> Result<usize> {
+    let waiting = view.read_all(|db| {
+        let sql = "SELECT id, row_hash, document FROM sync_records WHERE kind = 'file' AND text <> row_hash ORDER BY id";
+        db.rows(sql, (), |row| Ok((row.get::<String>(0)?, row.get::<String>(1)?, row.get::<String>(2)?)))
+    })?;
+    if waiting.is_empty() {
+        return Ok(0);
+    }
+    let mut held = change::lock(view)?;
+    let mut written = 0;
+    for (id, before, document) in waiting {
+        let document: Document = serde_json::from_str(&document)?;
+        let (Some((_, version)), Some((_, path))) = (Version::of(&document), document.field(PATH)) else {
+            continue;
+        };
+        // A path that leads out of the workspace is nobody's document.
+        let Some(Ok(path)) = path.as_str().map(str::parse::<FilePath>) else { continue };
+        let here = held.files().read(&path, MAX_FILE_BYTES + 1)?;
+        let text = here.as_deref().map(String::from_utf8_lossy);
+        let is_form = before.is_empty()
+            && text.as_deref().is_some_and(|text| template::is_untouched(path.as_str(), text));
+        let seen = key(text.as_deref());
+        if seen != version.key {
+            let after = version.text.as_deref().map(str::as_bytes);
+            if seen != before && !is_form
+                || held.files().replace(&path, here.as_deref(), after)? != Replacement::Done
+            {
+                continue;
+            }
+            crate::store::crash::point("document written");
+            if after.is_none() {
+                held.files().remove_empty_folders(&path);
+            }
+            written += 1;
+        }
+        held.view.write(|tx| note_seen(tx, &id, &path, &version.key))?;
+    }
+    held.view.look_again();
+    drop(held);
+    if written > 0 {
+        workspace::sync(view)?;
+    }
+    Ok(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(text: &str, parents: &[&Version], device: u8) -> Version {
+        Version::new(Some(text.to_owned()), parents, &DeviceId::of(&[device]))
+    }
+
+    fn text(text: &str) -> Merge {
+        Merge::Text(Some(text.to_owned()))
+    }
+
+    #[test]
+    fn edits_of_two_machines_merge_by_the_line() {
+        let base = version("a\nb\nc\n", &[], 1);
+        let one = version("A\nb\nc\n", &[&base], 1);
+        let other = version("a\nb\nc\nd\n", &[&base], 2);
+        assert_eq!(merge(&one, &other), text("A\nb\nc\nd\n"));
+        assert_eq!(merge(&base, &other), Merge::Later);
+        assert_eq!(merge(&other, &base), text("a\nb\nc\nd\n"), "an old text with a new time");
+        let overlap = version("X\nb\nc\n", &[&base], 2);
+        assert_eq!(merge(&one, &overlap), Merge::Overlap);
+    }
+
+    #[test]
+    fn a_long_chain_of_edits_still_has_the_text_to_merge_against() {
+        let base = version("a\nb\nc\n", &[], 1);
+        let mut other = base.clone();
+        for step in 0..9 {
+            other = version(&format!("a\nb\nc {step}\n"), &[&other], 2);
+        }
+        let one = version("a\nc\n", &[&base], 1);
+        assert_eq!(merge(&one, &other), Merge::Overlap);
+        let one = version("A\nb\nc\n", &[&base], 1);
+        assert_eq!(merge(&one, &other), text("A\nb\nc 8\n"));
+    }
+
+    #[test]
+    fn two_logs_of_one_day_have_the_lines_of_both() {
+        let one = version("# Monday\n\n- wrote\n", &[], 1);
+        let other = version("# Monday\n\n- read\n", &[], 2);
+        assert_eq!(merge(&one, &other), text("# Monday\n\n- wrote\n- read\n"));
+    }
+
+    #[test]
+    fn an_edit_beats_a_deletion_that_did_not_know_of_it() {
+        let base = version("a\n", &[], 1);
+        let gone = Version::new(None, &[&base], &DeviceId::of(&[1]));
+        let edited = version("a\nb\n", &[&base], 2);
+        assert_eq!(merge(&gone, &edited), text("a\nb\n"));
+        assert_eq!(merge(&edited, &gone), text("a\nb\n"));
+        assert_eq!(merge(&base, &gone), Merge::Later);
+    }
+}

@@ -1,0 +1,573 @@
+//! One memory on several machines, without a server.
+//!
+//! Every machine writes a log of its own and reads those of the others, out of a folder that any tool copies. `seal` has the
+//! keys, `log` the files of a log, `clock` the documents that merge in any order, `kinds` the records that travel, `fold` the way
+//! between rows and documents, `files` the Markdown files, `carrier` the folder. A round (`round`) notes what happened here, applies what happened
+//! elsewhere, and brings the folder up to date.
+
+mod carrier;
+mod clock;
+mod files;
+mod fold;
+mod kinds;
+mod log;
+mod seal;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use self::carrier::{Arrival, OwnLog, Seen};
+use self::files::LocalFile;
+use self::fold::Fold;
+use self::log::{FORMAT, MAX_RECORDS, Position};
+use self::seal::{DeviceId, DeviceKey, MemoryKey, from_hex, hex};
+use crate::base::ids::GroupName;
+use crate::base::{Error, Result, Time, files as disk};
+use crate::group::View;
+use crate::records::{erase, workspace};
+use crate::store::audit;
+
+/// The folder of this device's keys and log, in the group's folder.
+const FOLDER: &str = ".sync";
+const STATE_FILE: &str = "sync.json";
+const LOG_FOLDER: &str = "log";
+const LOCK_FILE: &str = "lock";
+/// The most bytes of sealed texts in one pack.
+const MAX_PACK_BYTES: usize = 8 << 20;
+
+/// The result of a round.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RoundReport {
+    /// How many operations of this machine were new.
+    pub sent: usize,
+    /// How many operations of other machines were new.
+    pub received: usize,
+    /// How many records were deleted here because another machine deleted them.
+    pub deleted: usize,
+    /// How many files of the workspace were written here.
+    pub files: usize,
+    /// How many proposals were made for documents that two machines changed in the same place.
+    pub proposals: usize,
+    /// How many machines take part, this one included.
+    pub machines: usize,
+    /// Whether this machine was recognised as copied or restored from a backup, and has a new device id.
+    pub new_device: bool,
+    /// The files that could not be read, each with what to do.
+    pub problems: Vec<String>,
+}
+
+/// The state of a machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct MachineStatus {
+    /// The id of the device.
+    pub device: String,
+    /// Its name.
+    pub name: String,
+    /// Whether it is this machine.
+    pub here: bool,
+    /// When it last took part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Time>,
+    /// How many operations of other machines it has not read yet, as far as this machine knows.
+    pub behind: u64,
+    /// Whether it left.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub left: bool,
+    /// How many deletions have not arrived there yet.
+    pub deletions_missing: usize,
+}
+
+/// The state of syncing.
+#[derive(Clone, Debug, Serialize)]
+pub struct SyncStatus {
+    /// The folder that carries the logs.
+    pub folder: PathBuf,
+    /// The id of this device.
+    pub device: String,
+    /// How many operations wait to be written to the folder.
+    pub waiting: usize,
+    /// How many records are synced.
+    pub records: i64,
+    /// How many records were deleted for good.
+    pub deletions: usize,
+    /// A hash of all that is synced: two machines that have met have the same.
+    pub state: String,
+    /// The machines.
+    pub machines: Vec<MachineStatus>,
+    /// The problems of the folder.
+    pub problems: Vec<String>,
+}
+
+/// The place of a deletion in the log of a machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeletionReceipt {
+    /// The id of the deleted record.
+    pub id: String,
+    /// When it was deleted.
+    pub at: Time,
+    /// The machine that deleted it.
+    pub machine: String,
+    /// The number of the operation in the log of that machine.
+    pub number: u64,
+    /// The machines on which it has arrived.
+    pub arrived: Vec<String>,
+    /// The machines on which it has not.
+    pub missing: Vec<String>,
+}
+
+/// The keys of this device, and where the logs are.
+struct Device {
+    /// The folder in the group's folder.
+    home: PathBuf,
+    carrier: PathBuf,
+    memory: MemoryKey,
+    key: DeviceKey,
+    name: String,
+    replaces: Option<DeviceId>,
+}
+
+/// The file with the keys.
+#[derive(Serialize, Deserialize)]
+struct StateFile {
+    format: u16,
+    folder: PathBuf,
+    phrase: String,
+    seed: String,
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    replaces: Option<DeviceId>,
+}
+
+impl Device {
+    fn new(view: &View<'_>, carrier: &Path, memory: MemoryKey, name: &str) -> Result<Device> {
+        let (home, name) = (view.folder().join(FOLDER), name.to_owned());
+        let key = DeviceKey::generate()?;
+        Ok(Device { home, carrier: carrier.to_owned(), memory, key, name, replaces: None })
+    }
+
+    fn open(view: &View<'_>) -> Result<Device> {
+        let home = view.folder().join(FOLDER);
+        let path = home.join(STATE_FILE);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => return Err(Error::SyncOff),
+            Err(problem) => return Err(Error::io(&path)(problem)),
+        };
+        let damaged = || Error::CarrierDamaged { path: path.clone() };
+        let state: StateFile = serde_json::from_slice(&text).map_err(|_| damaged())?;
+        if state.format > FORMAT {
+            return Err(Error::NewerSync { path, found: state.format, known: FORMAT });
+        }
+        let seed = from_hex(&state.seed).and_then(|seed| seed.try_into().ok()).ok_or_else(damaged)?;
+        Ok(Device {
+            home,
+            carrier: state.folder,
+            memory: MemoryKey::from_phrase(&state.phrase)?,
+            key: DeviceKey::from_seed(seed)?,
+            name: state.name,
+            replaces: state.replaces,
+        })
+    }
+
+    fn save(&self) -> Result<()> {
+        disk::create_folder(&self.home)?;
+        let state = StateFile {
+            format: FORMAT,
+            folder: self.carrier.clone(),
+            phrase: self.memory.phrase(),
+            seed: hex(self.key.seed()),
+            name: self.name.clone(),
+            replaces: self.replaces.clone(),
+        };
+        disk::write_atomically(&self.home.join(STATE_FILE), serde_json::to_string_pretty(&state)?.as_bytes())
+    }
+
+    fn log(&self) -> OwnLog {
+        OwnLog { folder: self.home.join(LOG_FOLDER) }
+    }
+
+    /// Waits for no other round: a second one would find nothing to do.
+    fn lock(&self) -> Result<File> {
+        disk::create_folder(&self.home)?;
+        let path = self.home.join(LOCK_FILE);
+        let file = disk::append_private(&path).map_err(Error::io(&path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(Error::SyncBusy),
+            Err(TryLockError::Error(source)) => Err(Error::io(&path)(source)),
+        }
+    }
+}
+
+/// Tells whether a group of a home is synced, without opening it.
+pub fn is_on(home: &Path, group: &GroupName) -> bool {
+    home.join("groups").join(group.as_str()).join(FOLDER).join(STATE_FILE).is_file()
+}
+
+/// Starts to sync a group over a folder that carries no memory yet. `name` is what people call this machine.
+pub fn init(view: &mut View<'_>, folder: &Path, name: &str) -> Result<RoundReport> {
+    refuse_second(view)?;
+    let device = Device::new(view, folder, MemoryKey::generate()?, name)?;
+    carrier::create(folder, &device.memory).map_err(carrier::explain)?;
+    start(view, &device)
+}
+
+/// Joins the memory that a folder carries.
+pub fn join(view: &mut View<'_>, folder: &Path, phrase: &str, name: &str) -> Result<RoundReport> {
+    refuse_second(view)?;
+    let device = Device::new(view, folder, MemoryKey::from_phrase(phrase)?, name)?;
+    carrier::check(folder, &device.memory)?;
+    start(view, &device)
+}
+
+fn refuse_second(view: &View<'_>) -> Result<()> {
+    view.needs_file("sync")?;
+    match Device::open(view) {
+        Err(Error::SyncOff) => Ok(()),
+        Ok(device) => Err(Error::SyncOn { folder: device.carrier }),
+        Err(problem) => Err(problem),
+    }
+}
+
+fn start(view: &mut View<'_>, device: &Device) -> Result<RoundReport> {
+    let caller = view.caller();
+    view.write(|tx| {
+        fold::forget(tx)?;
+        audit::Row::new("sync_start").append(tx, caller)
+    })?;
+    device.save()?;
+    round(view, &RoundOptions::default())
+}
+
+/// Returns the phrase with which another machine joins.
+pub fn invite(view: &View<'_>) -> Result<String> {
+    Ok(Device::open(view)?.memory.phrase())
+}
+
+/// Stops syncing. The records stay on this machine, and its operations stay in the folder for the others.
+pub fn leave(view: &mut View<'_>) -> Result<()> {
+    let device = Device::open(view)?;
+    let _lock = device.lock()?;
+    if carrier::check(&device.carrier, &device.memory).is_ok() {
+        let seen = Seen { left: true, ..seen(view, &device)? };
+        carrier::write_seen(&device.carrier, &device.memory, &device.key, &seen)?;
+    }
+    let caller = view.caller();
+    view.write(|tx| {
+        fold::forget(tx)?;
+        audit::Row::new("sync_leave").append(tx, caller)
+    })?;
+    fs::remove_dir_all(&device.home).map_err(Error::io(&device.home))
+}
+
+/// How a round behaves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RoundOptions {
+    /// Whether most of the records may have been deleted here on purpose.
+    pub allow_deletions: bool,
+}
+
+/// Runs one round.
+pub fn round(view: &mut View<'_>, options: &RoundOptions) -> Result<RoundReport> {
+    let mut device = Device::open(view)?;
+    let _lock = device.lock()?;
+    carrier::check(&device.carrier, &device.memory)?;
+    let mut report = RoundReport::default();
+    if is_restored(view, &device)? {
+        renew(view, &mut device)?;
+        report.new_device = true;
+    }
+    workspace::sync(view)?;
+    let edited = files::changed(view)?;
+    let (arrivals, positions) = read_others(view, &device)?;
+    report.machines = 1 + arrivals.len();
+    let is_forked = |arrival: &Arrival| arrival.forked && is_replaced(&device, &arrival.device);
+    for arrival in &arrivals {
+        // A machine that was copied has taken a new id by now: both of its logs are known under the new ones.
+        if !is_forked(arrival) {
+            report.problems.extend(arrival.problems.iter().cloned());
+        }
+    }
+    let is_quiet = arrivals.iter().all(|arrival| arrival.records.is_empty())
+        && positions.contains_key(device.key.id())
+        && edited.is_empty()
+        && view.read_all(|db| Ok(fold::is_unchanged(db)? && !files::is_waiting(db)?))?
+        && view.read_all(fold::outbox)?.is_empty();
+    if !is_quiet {
+        fold_round(view, &device, arrivals, &edited, options, &mut report)?;
+        report.files = files::write(view)?;
+        publish(view, &device)?;
+    }
+    scrub(view, &device)?;
+    device.log().mirror(&device.carrier, &device.key).map_err(carrier::explain)?;
+    let seen = seen(view, &device)?;
+    carrier::write_seen(&device.carrier, &device.memory, &device.key, &seen).map_err(carrier::explain)?;
+    Ok(report)
+}
+
+/// Tells whether another device says that it took the place of this one.
+fn is_replaced(device: &Device, gone: &DeviceId) -> bool {
+    let others = carrier::devices(&device.carrier).unwrap_or_default();
+    others.iter().any(|other| {
+        let seen = carrier::read_seen(&device.carrier, &device.memory, other);
+        seen.is_some_and(|seen| seen.replaces.as_ref() == Some(gone))
+    })
+}
+
+fn read_others(view: &View<'_>, device: &Device) -> Result<(Vec<Arrival>, BTreeMap<DeviceId, Position>)> {
+    let positions = if view.is_on_disk() { view.read_all(fold::positions)? } else { BTreeMap::new() };
+    let mut arrivals = Vec::new();
+    for other in carrier::devices(&device.carrier)? {
+        if other != *device.key.id() {
+            let from = positions.get(&other).copied().unwrap_or(Position::START);
+            arrivals.push(carrier::read_device(&device.carrier, &other, &device.memory, from)?);
+        }
+    }
+    Ok((arrivals, positions))
+}
+
+/// Tells whether the database, the log and the carrier do not belong to the same moment of this device.
+fn is_restored(view: &mut View<'_>, device: &Device) -> Result<bool> {
+    let log = device.log();
+    let end = log.end(&device.memory, &device.key)?;
+    let (known, waiting) = match view.is_on_disk() {
+        true => view.read_all(|db| Ok((fold::position(db, device.key.id())?, fold::outbox(db)?)))?,
+        false => (Position::START, Vec::new()),
+    };
+    if end.number > known.number && waiting.iter().any(|(number, ..)| *number == end.number) {
+        // The process ended after it had written the log.
+        view.write(|tx| fold::published(tx, device.key.id(), end))?;
+    } else if end != known {
+        return Ok(true);
+    }
+    log.is_overtaken(&device.carrier, &device.memory, &device.key)
+}
+
+/// Makes this machine a new device. Its old log stays in the folder, and is read like that of any other machine.
+fn renew(view: &mut View<'_>, device: &mut Device) -> Result<()> {
+    let caller = view.caller();
+    device.replaces = Some(device.key.id().clone());
+    device.key = DeviceKey::generate()?;
+    view.write(|tx| {
+        fold::reset(tx)?;
+        audit::Row::new("sync_new_device").append(tx, caller)
+    })?;
+    let log = device.log().folder;
+    if log.exists() {
+        fs::remove_dir_all(&log).map_err(Error::io(&log))?;
+    }
+    device.save()
+}
+
+fn fold_round(
+    view: &mut View<'_>,
+    device: &Device,
+    arrivals: Vec<Arrival>,
+    edited: &[LocalFile],
+    options: &RoundOptions,
+    report: &mut RoundReport,
+) -> Result<()> {
+    let (caller, now) = (view.caller(), view.now());
+    let private = view.settings().sync.private;
+    let logs: Vec<_> =
+        arrivals.into_iter().map(|arrival| (arrival.device, arrival.records, arrival.end)).collect();
+    let done = view.write(|tx| {
+        let mut fold = Fold::new(tx, &device.memory, device.key.id(), now)?;
+        if fold.is_new()
+            && let Some(replaced) = &device.replaces
+        {
+            fold.repeat_deletions(replaced)?;
+        }
+        fold.capture(private, options.allow_deletions)?;
+        fold.capture_files(edited, options.allow_deletions)?;
+        if logs.iter().any(|(_, records, _)| !records.is_empty()) {
+            fold.apply(&logs)?;
+            let mut row = audit::Row::new("sync").with("received", fold.report.applied);
+            row = row.with("deleted", fold.report.deleted);
+            row.ids = fold.report.gone.iter().map(|gone| gone.reference.clone()).collect();
+            row.append(tx, caller)?;
+            // Two machines may have done what does not fit together; what settles it travels as well.
+            fold.capture(private, true)?;
+        }
+        fold.finish()
+    })?;
+    (report.sent, report.received, report.deleted) = (done.captured, done.applied, done.deleted);
+    report.proposals = done.proposals;
+    if done.deleted + done.buried > 0 {
+        report.problems.extend(erase::finish(view, &done.gone)?);
+    }
+    Ok(())
+}
+
+/// Writes what waits into the log of this device.
+fn publish(view: &mut View<'_>, device: &Device) -> Result<()> {
+    let (mut end, waiting) =
+        view.read_all(|db| Ok((fold::position(db, device.key.id())?, fold::outbox(db)?)))?;
+    let log = device.log();
+    let published = end.number;
+    let mut waiting = waiting.into_iter().filter(|(number, ..)| *number > published).peekable();
+    while waiting.peek().is_some() {
+        let (mut part, mut bytes) = (Vec::new(), 0);
+        while part.len() < MAX_RECORDS
+            && bytes < MAX_PACK_BYTES
+            && let Some((_, record, sealed)) = waiting.next()
+        {
+            bytes += sealed.as_ref().map_or(0, Vec::len);
+            part.push((record, sealed));
+        }
+        end = log.append(&device.memory, &device.key, end, part)?;
+        view.write(|tx| fold::published(tx, device.key.id(), end))?;
+    }
+    // A machine that never wrote anything is no restored one.
+    if view.read_all(fold::positions)?.contains_key(device.key.id()) {
+        return Ok(());
+    }
+    view.write(|tx| fold::set_position(tx, device.key.id(), end))
+}
+
+/// Removes deleted texts from the log of this device.
+fn scrub(view: &mut View<'_>, device: &Device) -> Result<()> {
+    let mut gone = view.read_all(fold::tombstones)?;
+    gone.retain(|tombstone| !tombstone.scrubbed);
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let is_gone = |kind: &str, id: &str| gone.iter().any(|one| one.kind == kind && one.id == id);
+    device.log().scrub(&device.memory, &device.key, is_gone)?;
+    view.write(|tx| fold::scrubbed(tx, &gone))
+}
+
+fn seen(view: &View<'_>, device: &Device) -> Result<Seen> {
+    let positions = view.read_all(fold::positions)?;
+    Ok(Seen {
+        name: device.name.clone(),
+        at: view.now(),
+        logs: positions.into_iter().map(|(device, at)| (device, at.number)).collect(),
+        replaces: device.replaces.clone(),
+        left: false,
+    })
+}
+
+/// Returns the last sign of life of each machine, by its device.
+fn all_seen(device: &Device) -> Result<BTreeMap<DeviceId, Option<Seen>>> {
+    let read = |other: DeviceId| {
+        let seen = carrier::read_seen(&device.carrier, &device.memory, &other);
+        (other, seen)
+    };
+    let mut all: BTreeMap<DeviceId, Option<Seen>> =
+        carrier::devices(&device.carrier)?.into_iter().map(read).collect();
+    // A device that another one replaced is the same machine.
+    let replaced: Vec<DeviceId> = all.values().flatten().filter_map(|seen| seen.replaces.clone()).collect();
+    all.retain(|other, _| !replaced.contains(other));
+    Ok(all)
+}
+
+/// Returns the state of syncing.
+pub fn status(view: &View<'_>) -> Result<SyncStatus> {
+    let device = Device::open(view)?;
+    carrier::check(&device.carrier, &device.memory)?;
+    let (arrivals, positions) = read_others(view, &device)?;
+    let gone = view.read_all(fold::tombstones)?;
+    // The highest number that is known of each log.
+    let mut known: BTreeMap<&DeviceId, u64> =
+        positions.iter().map(|(device, at)| (device, at.number)).collect();
+    for arrival in &arrivals {
+        let number = known.entry(&arrival.device).or_default();
+        *number = (*number).max(arrival.end.number);
+    }
+    let mut machines = Vec::new();
+    for (other, seen) in all_seen(&device)? {
+        let here = other == *device.key.id();
+        let read = |log: &DeviceId| seen.as_ref().and_then(|seen| seen.logs.get(log)).copied().unwrap_or(0);
+        let behind = known.iter().filter(|(log, _)| ***log != other);
+        let behind = behind.map(|(log, number)| number.saturating_sub(read(log))).sum();
+        let missing = gone.iter().filter(|one| one.device != other && read(&one.device) < one.number).count();
+        machines.push(MachineStatus {
+            device: other.to_string(),
+            name: seen.as_ref().map_or_else(String::new, |seen| seen.name.clone()),
+            here,
+            seen: seen.as_ref().map(|seen| seen.at),
+            behind,
+            left: seen.as_ref().is_some_and(|seen| seen.left),
+            deletions_missing: missing,
+        });
+    }
+    Ok(SyncStatus {
+        folder: device.carrier.clone(),
+        device: device.key.id().to_string(),
+        waiting: view.read_all(fold::outbox)?.len(),
+        records: view.read_all(|db| db.one("SELECT count(*) FROM sync_records", (), |row| row.get(0)))?,
+        deletions: gone.len(),
+        state: view.read_all(fold::state_hash)?,
+        machines,
+        problems: arrivals.into_iter().flat_map(|arrival| arrival.problems).collect(),
+    })
+}
+
+/// Returns where a deletion has arrived; `None` if the record was not deleted.
+pub fn receipt(view: &View<'_>, id: &str) -> Result<Option<DeletionReceipt>> {
+    let device = Device::open(view)?;
+    let gone = view.read_all(fold::tombstones)?;
+    let Some(gone) = gone.into_iter().find(|gone| gone.id == id) else { return Ok(None) };
+    let (mut arrived, mut missing, mut machine) = (Vec::new(), Vec::new(), gone.device.to_string());
+    for (other, seen) in all_seen(&device)? {
+        let name = seen.as_ref().map_or_else(|| other.to_string(), |seen| seen.name.clone());
+        if other == gone.device {
+            machine.clone_from(&name);
+        }
+        let read = seen.and_then(|seen| seen.logs.get(&gone.device).copied()).unwrap_or(0);
+        if other == gone.device || read >= gone.number { arrived.push(name) } else { missing.push(name) }
+    }
+    Ok(Some(DeletionReceipt {
+        id: gone.id,
+        at: gone.at.moment(),
+        machine,
+        number: gone.number,
+        arrived,
+        missing,
+    }))
+}
+
+/// The machines that set the fields of synced records.
+#[derive(Default)]
+pub(crate) struct Authors {
+    /// By kind and row, then by field.
+    by_row: BTreeMap<(String, String), BTreeMap<String, String>>,
+}
+
+impl Authors {
+    /// Reads them; there are none if the group is not synced.
+    pub(crate) fn load(view: &View<'_>) -> Result<Authors> {
+        let device = match view.is_on_server() {
+            true => return Ok(Authors::default()),
+            false => match Device::open(view) {
+                Err(Error::SyncOff) => return Ok(Authors::default()),
+                device => device?,
+            },
+        };
+        // Without the folder, machines are known by their ids.
+        let names = all_seen(&device).unwrap_or_default();
+        let name = |device: &DeviceId| match names.get(device) {
+            Some(Some(seen)) => seen.name.clone(),
+            _ => device.to_string(),
+        };
+        let sql = "SELECT kind, local, document FROM sync_records WHERE local <> '' AND kind <> 'file'";
+        let rows: Vec<(String, String, String)> =
+            view.read_all(|db| db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))))?;
+        let mut authors = Authors::default();
+        for (kind, local, document) in rows {
+            let document: clock::Document = serde_json::from_str(&document)?;
+            let fields = document.devices().map(|(field, device)| (field.clone(), name(device))).collect();
+            authors.by_row.insert((kind, local), fields);
+        }
+        Ok(authors)
+    }
+
+    /// Returns the machine that set a field of a row.
+    pub(crate) fn of(&self, kind: &str, local: &str, field: &str) -> Option<String> {
+        self.by_row.get(&(kind.to_owned(), local.to_owned()))?.get(field).cloned()
+    }
+}
