@@ -3,18 +3,24 @@
 //!
 //! The analyser of the index also makes the terms. They consist of letters and digits and are quoted, so that
 //! no input has a special meaning to the full-text engine. The patterns are English; a question in another
-//! language is searched by its terms and its vector.
+//! language is searched by its terms, their English translations and its vector.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::dates;
 use super::phrase::says;
 use crate::base::Time;
 use crate::base::words::{self, List};
+use crate::index::embed::{builtin, foreign};
 use crate::index::{Language, analyse, flag};
 
-/// More terms than this add work, not meaning.
+/// More terms than this add work, not meaning: of a long text the rarest and most repeated ones are searched.
 const MAX_TERMS: usize = 64;
+
+/// The most English words that a part of a word in another language is searched by.
+const MAX_TRANSLATIONS: usize = 4;
+/// A word that counts less is too common in its language to matter in a question.
+const MIN_WEIGHT: f32 = 0.2;
 
 /// A question and what it asks for.
 pub(crate) struct Question {
@@ -30,6 +36,8 @@ pub(crate) struct Question {
     pub(crate) days: Vec<(f64, f64)>,
     /// The author it names, if it names exactly one.
     pub(crate) author: Option<u32>,
+    /// Whether it is a message to an agent, which may ask for anything, and not a query.
+    pub(crate) is_message: bool,
     /// The words of authors' names: they say who, not what.
     names: HashSet<String>,
 }
@@ -39,6 +47,8 @@ pub(crate) struct Question {
 pub(crate) struct Term {
     pub(crate) term: String,
     pub(crate) shown: String,
+    /// How much it counts: 1, less for a translation and for a common word of another language.
+    pub(crate) weight: f32,
 }
 
 /// Whose words are asked for.
@@ -74,15 +84,35 @@ impl Question {
             advice: asks_advice(&lower),
             days: dates::named(&lower, at, years),
             author: only_author(&lower, authors),
+            is_message: false,
             names,
         };
         question.terms = question.terms_of(text);
         question
     }
 
+    /// Makes it a message to an agent. Unless it asks, the times that it names are those of its matter ("can he come on
+    /// Monday"), and the words that say what to write or arrange match passages about anything.
+    pub(crate) fn into_message(mut self) -> Question {
+        self.is_message = true;
+        if self.mode != Mode::Assistant && !self.text.contains(['?', '？', '؟']) {
+            self.days.clear();
+        }
+        let is_act = |term: &Term| ACTS.has(&term.shown.to_lowercase());
+        if !self.terms.iter().all(is_act) {
+            self.terms.retain(|term| !is_act(term));
+        }
+        self
+    }
+
     /// Tells whether a word is part of an author's name.
     pub(crate) fn is_name(&self, word: &str) -> bool {
         self.names.contains(word)
+    }
+
+    /// Tells whether it is a single word, such as an identifier, which may have several terms.
+    pub(crate) fn is_one_word(&self) -> bool {
+        self.text.split_whitespace().nth(1).is_none()
     }
 
     /// Returns its terms that a list of analysed words contains, one bit each.
@@ -92,12 +122,18 @@ impl Question {
     }
 
     fn terms_of(&self, text: &str) -> Vec<Term> {
+        let is_foreign = foreign::is_foreign(text);
         let mut terms: Vec<Term> = Vec::new();
+        let mut times: HashMap<String, u16> = HashMap::new();
         for word in text.split_whitespace().map(without_url) {
+            let shown = word.trim_matches(|c: char| !c.is_alphanumeric());
             for term in analyse::words(word, self.language) {
-                if terms.iter().all(|known| known.term != term) {
-                    let shown = word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
-                    terms.push(Term { term, shown });
+                let times = times.entry(term.clone()).or_default();
+                *times = times.saturating_add(1);
+                if *times == 1 {
+                    let weight =
+                        if is_foreign { foreign::weight(shown).min(foreign::weight(&term)) } else { 1.0 };
+                    terms.push(Term { term, shown: shown.to_owned(), weight });
                 }
             }
         }
@@ -115,8 +151,50 @@ impl Question {
         drop(1, &|term| self.language.is_common(&term.term));
         drop(1, &|term| self.names.contains(&bare(&term.shown)));
         drop(2, &|term| ASKING.contains(&bare(&term.shown).as_str()));
+        drop(1, &|term| term.weight < MIN_WEIGHT);
+        if is_foreign {
+            let own = terms.len();
+            self.add_translations(&mut terms);
+            // A long sentence without spaces has many pairs of characters: they leave room for the best translations.
+            if own > MAX_TERMS / 2 {
+                let mut translations = terms.split_off(own);
+                translations.sort_by(|one, other| other.weight.total_cmp(&one.weight));
+                terms.truncate(MAX_TERMS / 2);
+                terms.append(&mut translations);
+            }
+        } else if terms.len() > MAX_TERMS {
+            let salience = |term: &Term| {
+                // Numbers and identifiers of a pasted log are rare, and seldom its matter.
+                let share = if term.term.contains(|c: char| c.is_ascii_digit()) { 0.4 } else { 1.0 };
+                let repeated = 1.0 + f32::from(times.get(&term.term).copied().unwrap_or(1)).ln();
+                share * builtin::rarity(&bare(&term.shown)) * repeated
+            };
+            terms.sort_by(|one, other| salience(other).total_cmp(&salience(one)));
+        }
         terms.truncate(MAX_TERMS);
         terms
+    }
+
+    /// Adds the English translations of the words of a question in another language.
+    fn add_translations(&self, terms: &mut Vec<Term>) {
+        let mut shown: Vec<String> = terms.iter().map(|term| term.shown.clone()).collect();
+        shown.dedup();
+        for word in shown {
+            foreign::translate(&word, MAX_TRANSLATIONS, |english, weight| {
+                for term in analyse::words(english, self.language) {
+                    match terms.iter_mut().find(|known| known.term == term) {
+                        Some(known) => known.weight = known.weight.max(weight),
+                        None if self.language.is_common(&term) || weight < MIN_WEIGHT / 4.0 => {}
+                        None => terms.push(Term { term, shown: word.clone(), weight }),
+                    }
+                }
+            });
+            foreign::spell(&word, |term| {
+                if terms.iter().all(|known| known.term != term) {
+                    terms.push(Term { term, shown: word.clone(), weight: 1.0 });
+                }
+            });
+        }
     }
 }
 
@@ -133,6 +211,7 @@ impl Term {
 }
 
 static ASKING: List = words::SEARCH.list("asking");
+static ACTS: List = words::SEARCH.list("acts");
 
 /// Splits lower-case text into words; an apostrophe belongs to its word.
 fn spoken(lower: &str) -> Vec<String> {
@@ -247,11 +326,50 @@ mod tests {
     }
 
     #[test]
+    fn a_question_in_another_language_has_english_terms() {
+        let question = plain("Wo hat der Hund heute geschlafen?");
+        let find = |term: &str| question.terms.iter().find(|found| found.term == term);
+        assert_eq!(find("hund").map(|term| term.weight > 0.5), Some(true));
+        assert_eq!(find("dog").map(|term| (term.shown.as_str(), term.weight < 1.0)), Some(("Hund", true)));
+        assert_eq!((find("der"), find("hat")), (None, None), "too common");
+        assert!(plain("what is the user's dog called?").terms.iter().all(|term| term.weight == 1.0));
+    }
+
+    #[test]
+    fn the_matter_of_a_long_text_is_searched() {
+        let filler: String = (0..400).map(|n| format!("row {n} ok, value x{n:04} done; ")).collect();
+        let question =
+            plain(&format!("{filler} Please look at the invoice of Hollis Roofing. {filler} roofing?"));
+        assert!(question.terms.len() <= MAX_TERMS);
+        for term in ["invoic", "holli", "roof"] {
+            assert!(question.terms.iter().any(|found| found.term == term), "{term}");
+        }
+    }
+
+    #[test]
+    fn a_long_question_without_spaces_keeps_its_translations() {
+        let text = "我们公司在去年十二月的时候决定把所有的服务器从旧的数据中心搬到新的数据中心，因为旧的数据中心的电力供应经常出现问题，而且空调也坏了，你还记得政府的通知吗？";
+        let terms = plain(text).terms;
+        assert!(terms.len() <= MAX_TERMS);
+        assert!(
+            terms.iter().any(|term| term.term == "govern"),
+            "{:?}",
+            terms.iter().map(|term| &term.term).collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn a_name_in_another_script_is_found_as_it_is_spelt() {
+        let terms = plain("Где живёт Ксюшенко?").terms;
+        assert!(terms.iter().any(|term| term.term == "ksyushenko"), "its Latin spelling is a term");
+    }
+
+    #[test]
     fn operators_mean_nothing() {
         check(r#"NEAR("a b", 2) AND text: ^x* -y + (z"#, r#""near" "text""#);
         check("\"\"\"", "");
         check("' OR 1=1 --", "\"or\"");
-        check("日本", "\"日本\" \"本\" *");
+        check("日本", "\"日本\" \"本\" * \"japan\"");
     }
 
     #[test]
