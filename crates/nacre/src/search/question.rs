@@ -293,9 +293,8 @@ fn only_author(lower: &str, authors: &[(u32, String)]) -> Option<u32> {
 
 /// Returns a word without the URL that it is or ends in.
 fn without_url(word: &str) -> &str {
-    let scheme = word
-        .find("://")
-        .map(|at| word[..at].rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |sign| sign + 1));
+    let scheme =
+        word.find("://").map(|at| word[..at].trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len());
     let bare = word.get(..4).filter(|start| start.eq_ignore_ascii_case("www.")).map(|_| 0);
     &word[..scheme.or(bare).unwrap_or(word.len())]
 }
@@ -318,6 +317,8 @@ mod tests {
     fn questions_are_cleaned() {
         check("what is the user's dog called?", r#""user" "dog" "call""#);
         check("see https://example.org/a?b=c and www.example.org soon", r#""see" "soon""#);
+        // A quotation mark of several bytes directly before a URL panicked.
+        check("heron “https://example.org” «ftp://b» nest", r#""heron" "nest""#);
         check("well-known", r#""well" "known" "wellknown""#);
         check("who am I", r#""who" "am""#);
         check("a b c", "");

@@ -174,7 +174,7 @@ fn value_before(text: &str, name: usize, kind: Kind) -> Option<Range<usize>> {
     let mut end = name;
     for _ in 0..MAX_WORDS {
         let before = text[line..end].trim_end();
-        let start = line + before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
+        let start = line + before.trim_end_matches(|c: char| !c.is_whitespace()).len();
         let word = text[start..line + before.len()].trim_matches(['"', '\'', '`', ',', '(', ')']);
         if word.is_empty() {
             return None;
@@ -657,6 +657,14 @@ fn is_version(value: &str) -> bool {
 mod tests {
     use super::super::text;
     use super::*;
+
+    #[test]
+    fn a_space_of_several_bytes_before_a_name_panicked() {
+        for space in ['\u{2028}', '\u{3000}', '\u{a0}'] {
+            let masked = text(&format!("J:{space}anc client.setPassword(\"s3cret!Pw\")")).into_owned();
+            assert!(!masked.contains("s3cret!Pw"), "{masked}");
+        }
+    }
 
     #[test]
     fn named_values_are_masked() {
