@@ -166,7 +166,8 @@ pub(crate) fn is_injected(text: &str) -> bool {
 /// closing one begins a line. Hosts may indent them and may add their own words after the closing one.
 pub(crate) fn frames(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    if !text.contains(TAG) && !text.contains(OLD_OPEN) {
+    let has = |tag: &str| memchr::memmem::find(text.as_bytes(), tag.as_bytes()).is_some();
+    if !has(TAG) && !has(OLD_OPEN) {
         return found;
     }
     let mut open: Option<(usize, &str)> = None;

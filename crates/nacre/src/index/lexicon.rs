@@ -46,6 +46,34 @@ struct Shelf {
 /// A short run as one number, so that a lookup follows no pointer. Longer runs rarely repeat.
 type Key = u128;
 
+/// Returns the next run of a line and the rest after it.
+fn next_run(line: &str) -> Option<(&str, &str)> {
+    let bytes = line.as_bytes();
+    let mut start = 0;
+    while bytes.get(start).is_some_and(|byte| is_space(*byte)) {
+        start += 1;
+    }
+    let mut end = start;
+    while let Some(byte) = bytes.get(end) {
+        if is_space(*byte) {
+            break;
+        }
+        // White space may also be a character of two or three bytes.
+        if !byte.is_ascii() {
+            let line = line.trim_start();
+            let end = line.find(char::is_whitespace).unwrap_or(line.len());
+            return (end > 0).then(|| line.split_at(end));
+        }
+        end += 1;
+    }
+    (end > start).then(|| (&line[start..end], &line[end..]))
+}
+
+/// Tells whether an ASCII character is white space.
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
 fn key(run: &str) -> Option<Key> {
     let mut bytes = [0; size_of::<Key>()];
     let (last, room) = bytes.split_last_mut().expect("sixteen bytes");
@@ -135,34 +163,40 @@ impl Lexicon {
     pub(crate) fn read(&mut self, text: &str, longest: usize, reading: &mut Reading) {
         reading.clear();
         let mut cut = Cutter::new(longest);
-        let mut sentence = Sentence::default();
+        let mut sentence = Sentence::first();
         for line in text.split('\n') {
-            for run in line.split_whitespace() {
+            let mut rest = line;
+            while let Some((run, after)) = next_run(rest) {
+                if sentence.is_empty {
+                    (sentence.text, sentence.is_empty) = (rest, false);
+                }
+                rest = after;
                 let read = self.read_run(run, reading);
                 cut.add(read.length);
                 sentence.odds += read.odds;
-                sentence.runs.push(run);
                 if piece::ends_sentence(run) {
-                    self.end_sentence(&mut sentence, reading);
+                    self.end_sentence(&mut sentence, rest, reading);
                     reading.ends.extend(cut.end_sentence(reading.rows.len()));
                 }
             }
-            self.end_sentence(&mut sentence, reading);
+            self.end_sentence(&mut sentence, rest, reading);
             reading.ends.extend(cut.end_sentence(reading.rows.len()));
         }
         reading.ends.extend(cut.end());
     }
 
-    /// Ends a sentence. One in another language is read again.
-    fn end_sentence(&mut self, sentence: &mut Sentence<'_>, reading: &mut Reading) {
-        if sentence.runs.is_empty() {
+    /// Ends a sentence before the `rest` of its line. One in another language is read again.
+    fn end_sentence(&mut self, sentence: &mut Sentence<'_>, rest: &str, reading: &mut Reading) {
+        if sentence.is_empty {
             return;
         }
         if sentence.is_foreign() {
+            let runs: Vec<&str> =
+                sentence.text[..sentence.text.len() - rest.len()].split_whitespace().collect();
             reading.is_foreign = true;
             reading.rows.truncate(sentence.start);
-            reading.hints |= Hints::of_foreign(&sentence.runs);
-            for run in &sentence.runs {
+            reading.hints |= Hints::of_foreign(&runs);
+            for run in runs {
                 foreign::tokens(run, |_, row| reading.rows.push(row));
                 foreign::translate(run, MAX_TRANSLATIONS, |english, _| {
                     for word in analyse::words(english, self.language) {
@@ -232,9 +266,10 @@ struct RunFacts {
 }
 
 /// The sentence being read.
-#[derive(Default)]
 struct Sentence<'t> {
-    runs: Vec<&'t str>,
+    is_empty: bool,
+    /// The rest of the line from its first run on.
+    text: &'t str,
     /// Where its rows start.
     start: usize,
     odds: Odds,
@@ -243,6 +278,11 @@ struct Sentence<'t> {
 }
 
 impl Sentence<'_> {
+    /// Returns the first sentence of a text, before its first run.
+    fn first() -> Self {
+        Sentence { is_empty: true, text: "", start: 0, odds: Odds::default(), context: Odds::default() }
+    }
+
     /// Tells whether it is in another language than English.
     fn is_foreign(&self) -> bool {
         (self.odds + self.context).is_foreign()
@@ -252,7 +292,7 @@ impl Sentence<'_> {
     fn next(&mut self, start: usize) {
         self.context = (self.context + self.odds).faded();
         (self.odds, self.start) = (Odds::default(), start);
-        self.runs.clear();
+        self.is_empty = true;
     }
 }
 

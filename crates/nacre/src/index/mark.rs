@@ -5,6 +5,7 @@
 use std::cell::LazyCell;
 use std::sync::LazyLock;
 
+use foldhash::HashMap;
 use regex::Regex;
 
 use super::passage::{Passage, Standing};
@@ -236,8 +237,9 @@ impl Hints {
         }
         let lower = run.to_lowercase();
         for word in lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
-            hints.certain |= flags_in(&CERTAIN, word);
-            hints.possible |= flags_in(&POSSIBLE, word);
+            if let Some(known) = KNOWN.get(word) {
+                hints |= *known;
+            }
             if word.contains(|c: char| c.is_ascii_digit()) {
                 hints.certain |= flag::NUMBER | if is_time(word) { flag::TIME } else { 0 };
             }
@@ -246,10 +248,17 @@ impl Hints {
     }
 }
 
-fn flags_in(table: &[(u16, List)], word: &str) -> u16 {
-    let rows = table.iter().filter(|(_, words)| words.has(word));
-    rows.fold(0, |flags, (flag, _)| flags | flag)
-}
+/// The hints of each word in the lists, so that a word is looked up once.
+static KNOWN: LazyLock<HashMap<&str, Hints>> = LazyLock::new(|| {
+    let mut known: HashMap<&str, Hints> = HashMap::default();
+    for (flag, words) in &CERTAIN {
+        words.iter().for_each(|word| known.entry(*word).or_default().certain |= flag);
+    }
+    for (flag, words) in &POSSIBLE {
+        words.iter().for_each(|word| known.entry(*word).or_default().possible |= flag);
+    }
+    known
+});
 
 /// Tells whether a number is a year, a day of the month or an hour.
 fn is_time(word: &str) -> bool {

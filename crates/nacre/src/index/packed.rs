@@ -229,7 +229,7 @@ fn record(passage: i64, vector: &Quantised) -> scan::Record {
     bytes[..4].copy_from_slice(&u32::try_from(passage).unwrap_or(0).to_le_bytes());
     bytes[4..8].copy_from_slice(&vector.0.to_le_bytes());
     for (byte, component) in bytes[8..].iter_mut().zip(vector.1) {
-        *byte = component.to_le_bytes()[0];
+        *byte = component.cast_unsigned();
     }
     bytes
 }

@@ -79,7 +79,11 @@ impl Cutter {
 
 /// Tells whether a sentence ends with this run of characters.
 pub(super) fn ends_sentence(run: &str) -> bool {
-    run.ends_with(SENTENCE_ENDS)
+    match run.as_bytes().last() {
+        Some(b'.' | b'!' | b'?') => true,
+        Some(last) if last.is_ascii() => false,
+        _ => run.ends_with(SENTENCE_ENDS),
+    }
 }
 
 const SENTENCE_ENDS: [char; 6] = ['.', '!', '?', '。', '！', '？'];

@@ -164,7 +164,7 @@ fn best_by(
 pub(crate) type Weighted<'a> = (f32, &'a [u8; DIMS]);
 
 /// Adds up rows of the model in order, each multiplied by its weight.
-pub(crate) fn sum<'a>(rows: impl Iterator<Item = Weighted<'a>>) -> [f32; DIMS] {
+pub(crate) fn sum<'a>(rows: impl Iterator<Item = Weighted<'a>> + Clone) -> [f32; DIMS] {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor supports the features that the function is compiled for.
@@ -173,24 +173,43 @@ pub(crate) fn sum<'a>(rows: impl Iterator<Item = Weighted<'a>>) -> [f32; DIMS] {
     sum_portable(rows)
 }
 
+/// Adds up sixty-four components of all rows before the next ones, so that the sums stay in registers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn sum_avx2<'a>(rows: impl Iterator<Item = Weighted<'a>>) -> [f32; DIMS] {
+fn sum_avx2<'a>(rows: impl Iterator<Item = Weighted<'a>> + Clone) -> [f32; DIMS] {
     use std::arch::x86_64::*;
-    let mut sums = [0.0; DIMS];
-    for (weight, row) in rows {
-        let weight = _mm256_set1_ps(weight);
-        for (sums, bytes) in sums.as_chunks_mut::<8>().0.iter_mut().zip(row.as_chunks::<8>().0) {
-            // SAFETY: eight bytes are read, and eight sums read and written, as long as the arrays are. A product is rounded
-            // before it is added, as in the portable twin.
-            unsafe {
-                let wide = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(bytes.as_ptr().cast())));
-                let sum = _mm256_add_ps(_mm256_loadu_ps(sums.as_ptr()), _mm256_mul_ps(weight, wide));
-                _mm256_storeu_ps(sums.as_mut_ptr(), sum);
-            }
+    /// Eight components, multiplied by the weight and added to their sums. A product is rounded before it is added, as in
+    /// the portable twin.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn add(sums: __m256, weight: __m256, bytes: &[u8; 64], at: usize) -> __m256 {
+        // SAFETY: eight bytes are read, of which `at` is the first and at most the 57th.
+        let eight = unsafe { _mm_loadl_epi64(bytes.as_ptr().add(at).cast()) };
+        _mm256_add_ps(sums, _mm256_mul_ps(weight, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight))))
+    }
+    let mut all = [0.0; DIMS];
+    for (part, place) in all.as_chunks_mut::<64>().0.iter_mut().enumerate() {
+        let zero = _mm256_setzero_ps();
+        let (mut a, mut b, mut c, mut d) = (zero, zero, zero, zero);
+        let (mut e, mut f, mut g, mut h) = (zero, zero, zero, zero);
+        for (weight, row) in rows.clone() {
+            let weight = _mm256_set1_ps(weight);
+            let bytes = &row.as_chunks::<64>().0[part];
+            a = add(a, weight, bytes, 0);
+            b = add(b, weight, bytes, 8);
+            c = add(c, weight, bytes, 16);
+            d = add(d, weight, bytes, 24);
+            e = add(e, weight, bytes, 32);
+            f = add(f, weight, bytes, 40);
+            g = add(g, weight, bytes, 48);
+            h = add(h, weight, bytes, 56);
+        }
+        for (eight, sums) in place.as_chunks_mut::<8>().0.iter_mut().zip([a, b, c, d, e, f, g, h]) {
+            // SAFETY: eight sums are written, as long as the array is.
+            unsafe { _mm256_storeu_ps(eight.as_mut_ptr(), sums) };
         }
     }
-    sums
+    all
 }
 
 fn sum_portable<'a>(rows: impl Iterator<Item = Weighted<'a>>) -> [f32; DIMS] {
@@ -203,8 +222,80 @@ fn sum_portable<'a>(rows: impl Iterator<Item = Weighted<'a>>) -> [f32; DIMS] {
     sums
 }
 
+/// Quantises a vector: returns its scale and integer components.
+pub(crate) fn quantise(vector: &[f32; DIMS]) -> Quantised {
+    let eight = vector.as_chunks::<8>().0.iter().fold([0.0f32; 8], |mut largest, components| {
+        largest.iter_mut().zip(components).for_each(|(largest, one)| *largest = largest.max(one.abs()));
+        largest
+    });
+    let largest = eight.into_iter().fold(0.0, f32::max);
+    if largest == 0.0 {
+        return (0.0, [0; DIMS]);
+    }
+    let scale = largest / 127.0;
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor supports the features that the function is compiled for.
+        return (scale, unsafe { rounded_avx2(vector, scale) });
+    }
+    (scale, rounded(vector, scale))
+}
+
+/// Divides by the scale and rounds. The quotients are between -127 and 127 by the choice of scale.
+fn rounded(vector: &[f32; DIMS], scale: f32) -> [i8; DIMS] {
+    let mut whole = [0; DIMS];
+    whole.iter_mut().zip(vector).for_each(|(whole, component)| *whole = nearest(component / scale));
+    whole
+}
+
+/// The same, thirty-two components at a time.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn rounded_avx2(vector: &[f32; DIMS], scale: f32) -> [i8; DIMS] {
+    use std::arch::x86_64::*;
+    /// Eight components as `nearest` rounds them. A comparison that holds is -1.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn eight(components: &[f32; 32], at: usize, scale: __m256) -> __m256i {
+        // SAFETY: eight components are read, of which `at` is the first and at most the 25th.
+        let number = unsafe { _mm256_loadu_ps(components.as_ptr().add(at)) };
+        let number = _mm256_div_ps(number, scale);
+        let whole = _mm256_cvttps_epi32(number);
+        let rest = _mm256_sub_ps(number, _mm256_cvtepi32_ps(whole));
+        let up = _mm256_cmp_ps::<_CMP_GE_OQ>(rest, _mm256_set1_ps(0.5));
+        let down = _mm256_cmp_ps::<_CMP_LE_OQ>(rest, _mm256_set1_ps(-0.5));
+        _mm256_add_epi32(_mm256_sub_epi32(whole, _mm256_castps_si256(up)), _mm256_castps_si256(down))
+    }
+    let mut whole = [0; DIMS];
+    let scale = _mm256_set1_ps(scale);
+    // Packing interleaves the halves of the registers; this is their order.
+    let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    for (whole, components) in whole.as_chunks_mut::<32>().0.iter_mut().zip(vector.as_chunks::<32>().0) {
+        let first = _mm256_packs_epi32(eight(components, 0, scale), eight(components, 8, scale));
+        let last = _mm256_packs_epi32(eight(components, 16, scale), eight(components, 24, scale));
+        let packed = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(first, last), order);
+        // SAFETY: thirty-two bytes are written, as long as the array is.
+        unsafe { _mm256_storeu_si256(whole.as_mut_ptr().cast(), packed) };
+    }
+    whole
+}
+
+/// Rounds as `f32::round` does. On older processors that is a function call for each component.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "within -127 and 127 by the choice of scale"
+)]
+fn nearest(number: f32) -> i8 {
+    let whole = number as i32;
+    let rest = number - whole as f32;
+    (whole + i32::from(rest >= 0.5) - i32::from(rest <= -0.5)) as i8
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -245,6 +336,26 @@ mod tests {
         let rows: Vec<(f32, [u8; DIMS])> =
             (0..50).map(|_| (f32::from(next()) / 7.0, std::array::from_fn(|_| next()))).collect();
         let rows = || rows.iter().map(|(weight, row)| (*weight, row));
-        assert_eq!(sum(rows()).map(f32::to_bits), sum_portable(rows()).map(f32::to_bits));
+        let sums = sum(rows());
+        assert_eq!(sums.map(f32::to_bits), sum_portable(rows()).map(f32::to_bits));
+        for scale in [1.0, 0.3, 1e-3] {
+            let mut vector = sums.map(|component| component * scale);
+            // Halves are rounded away from zero on both sides.
+            let largest = vector.iter().fold(0.0f32, |largest, one| largest.max(one.abs()));
+            for (place, half) in [-0.5f32, 0.5, 1.5, -1.5, 2.5, -2.5, 126.5, -126.5].iter().enumerate() {
+                vector[place] = half * (largest / 127.0);
+            }
+            let (scale, whole) = quantise(&vector);
+            assert_eq!(whole, rounded(&vector, scale));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_nearest_is_that_of_the_library(number in -126.9f32..126.9) {
+            for number in [number, number.trunc() + 0.5, (number.trunc() + 0.5).next_down(), number.trunc()] {
+                prop_assert_eq!(f32::from(nearest(number)), number.round());
+            }
+        }
     }
 }

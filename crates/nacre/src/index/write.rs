@@ -114,8 +114,13 @@ impl<'a> Writer<'a> {
         }
         // Not with `RETURNING`: it opens a savepoint, at which the full-text index writes out what it holds. An import would
         // take twice the time.
-        let sql = "SELECT id FROM passages WHERE kind = $1 AND ref = $2";
-        let id = self.db.one(sql, (kind, reference), |row| row.get(0))?;
+        let id = match self.db.engine() {
+            Engine::Sqlite(sqlite) => sqlite.last_insert_rowid(),
+            Engine::Postgres(_) => {
+                let sql = "SELECT id FROM passages WHERE kind = $1 AND ref = $2";
+                self.db.one(sql, (kind, reference), |row| row.get(0))?
+            }
+        };
         self.insert_derived(id, passage)?;
         Ok(true)
     }

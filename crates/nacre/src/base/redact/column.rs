@@ -16,9 +16,14 @@ pub(super) fn find(text: &str, found: &mut Vec<Range<usize>>) {
         let Some(delimiter) = [',', '|', '\t', ';'].into_iter().find(|sign| head.contains(*sign)) else {
             continue;
         };
+        // Words in a sentence are no heads: a head is short, and rows with as many cells follow it.
+        let cells = head.matches(delimiter).count() + 1;
+        let has_rows = lines.peek().is_some_and(|(_, row)| row.matches(delimiter).count() + 1 == cells);
+        if !has_rows || head.split(delimiter).any(|cell| cell.trim().len() > 30) {
+            continue;
+        }
         let is_secret: Vec<bool> = head.split(delimiter).map(|cell| is_name(clean(cell))).collect();
-        // Words in a sentence are no heads: a head is short.
-        if !is_secret.contains(&true) || head.split(delimiter).any(|cell| cell.trim().len() > 30) {
+        if !is_secret.contains(&true) {
             continue;
         }
         for _ in 0..MAX_LINES {

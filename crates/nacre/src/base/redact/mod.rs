@@ -17,6 +17,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use memchr::memmem;
 use regex::Regex;
 use serde_json::{Map, Value};
 
@@ -107,19 +108,19 @@ fn breaks(secret: &str, lines: Lines) -> impl Iterator<Item = char> {
 
 /// Returns the ranges of the credentials in a text, which may overlap.
 fn secrets(text: &str) -> Vec<Range<usize>> {
-    let mut found = plain_secrets(text);
-    if longest_run(text) >= BASE64_LEN.start || text.contains("asic ") {
+    let longest = longest_run(text);
+    let mut found = plain_secrets(text, longest);
+    if longest >= BASE64_LEN.start || memmem::find(text.as_bytes(), b"asic ").is_some() {
         hidden(text, &mut found);
     }
     found.retain(|range| !text[range.clone()].starts_with(MASK));
     found
 }
 
-/// Returns the credentials that are not encoded.
-fn plain_secrets(text: &str) -> Vec<Range<usize>> {
+/// Returns the credentials that are not encoded. `longest` is the length of the longest run.
+fn plain_secrets(text: &str, longest: usize) -> Vec<Range<usize>> {
     let lower = text.to_ascii_lowercase();
     let present = Present::of(&lower);
-    let longest = longest_run(text);
     let mut found = Vec::new();
     form::find(text, longest, &present, &mut found);
     // A token may go on in the next line, or in the next string.
@@ -226,7 +227,7 @@ fn is_secret_text(decoded: &str) -> bool {
             && token::is_random(password.as_bytes())
             && user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._@-$+".contains(&byte))
     });
-    unreadable * 20 <= decoded.len() && (is_login || !plain_secrets(decoded).is_empty())
+    unreadable * 20 <= decoded.len() && (is_login || !plain_secrets(decoded, longest_run(decoded)).is_empty())
 }
 
 /// Tells whether a text ends with the name of HTTP's basic authentication.

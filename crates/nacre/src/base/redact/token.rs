@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use memchr::memmem;
+
 use super::trigger::Present;
 
 /// The characters of a credential after its prefix.
@@ -319,7 +321,7 @@ pub(super) static PREFIXES: LazyLock<Vec<(&Token, &str)>> = LazyLock::new(|| {
 /// Adds the ranges of the prefixed credentials in a text.
 pub(super) fn find(text: &str, present: &Present, found: &mut Vec<Range<usize>>) {
     for (token, prefix) in present.tokens().map(|number| PREFIXES[number]) {
-        for (start, _) in text.match_indices(prefix) {
+        for start in memmem::find_iter(text.as_bytes(), prefix) {
             found.extend(token.end(text, start, prefix.len()).map(|end| start..end));
         }
     }

@@ -12,12 +12,14 @@ const PAIRS: usize = 128 * 128;
 static INDEX: LazyLock<Index> = LazyLock::new(Index::new);
 
 struct Index {
+    /// The pairs that have rows, one bit each: most pairs of a text have none.
+    is_rare: [u64; PAIRS / 64],
     /// For each pair, where its rows start.
     starts: Vec<u16>,
     /// A trigger in lower case, where its rarest pair is, and the number of its pattern.
     rows: Vec<(String, usize, usize)>,
     /// Triggers of one character.
-    singles: Vec<(String, usize)>,
+    singles: Vec<(u8, usize)>,
     count: usize,
     forms: Range<usize>,
     commands: Range<usize>,
@@ -68,7 +70,13 @@ impl Index {
         for pair in 0..PAIRS {
             starts[pair + 1] += starts[pair];
         }
-        Index { starts, rows, singles, count, forms, commands, tokens, names, phrases }
+        let mut is_rare = [0; PAIRS / 64];
+        for (trigger, ..) in &rows {
+            let pair = pair_of(trigger);
+            is_rare[pair / 64] |= 1 << (pair % 64);
+        }
+        let singles = singles.into_iter().map(|(trigger, number)| (trigger.as_bytes()[0], number)).collect();
+        Index { is_rare, starts, rows, singles, count, forms, commands, tokens, names, phrases }
     }
 }
 
@@ -99,12 +107,16 @@ impl Present {
         let mut present = Present([0; 8]);
         debug_assert!(index.count <= 512, "the numbers fit");
         let bytes = lower.as_bytes();
-        for (place, two) in bytes.windows(2).enumerate() {
-            let pair = pair(two[0], two[1]);
-            let (start, end) = (index.starts[pair], index.starts[pair + 1]);
-            if start == end {
+        let mut before = 0;
+        for (next, byte) in bytes.iter().enumerate() {
+            let pair = pair(before, *byte);
+            before = *byte;
+            if index.is_rare[pair / 64] >> (pair % 64) & 1 == 0 {
                 continue;
             }
+            // The pair of nothing and the first byte is not a pair.
+            let Some(place) = next.checked_sub(1) else { continue };
+            let (start, end) = (index.starts[pair], index.starts[pair + 1]);
             for (trigger, offset, number) in &index.rows[usize::from(start)..usize::from(end)] {
                 let begins = |from: usize| bytes[from..].starts_with(trigger.as_bytes());
                 if !present.has(*number) && place.checked_sub(*offset).is_some_and(begins) {
@@ -113,7 +125,7 @@ impl Present {
             }
         }
         for (trigger, number) in &index.singles {
-            if !present.has(*number) && lower.contains(trigger.as_str()) {
+            if !present.has(*number) && memchr::memchr(*trigger, bytes).is_some() {
                 present.0[number / 64] |= 1 << (number % 64);
             }
         }

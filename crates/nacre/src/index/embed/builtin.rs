@@ -47,7 +47,7 @@ pub(crate) fn embed_rows(rows: &[u32]) -> Vector {
     }
     let mut parts = Vec::with_capacity(4 * rows.len());
     rows.iter().for_each(|row| add(*row, 1.0, &mut parts));
-    Vector(scan::sum(parts.into_iter())).normalised()
+    Vector(scan::sum(parts.iter().copied())).normalised()
 }
 
 /// Returns the vector of a text, with its words weighted by `weight`; 0 leaves a word out. `weight` is called
@@ -60,14 +60,14 @@ pub(crate) fn embed_weighted(text: &str, mut weight: impl FnMut(&str) -> f32) ->
     } else {
         wordpiece::tokens(text, take)
     }
-    Vector(scan::sum(rows.into_iter())).normalised()
+    Vector(scan::sum(rows.iter().copied())).normalised()
 }
 
 /// Returns the vector of words of another language.
 pub(crate) fn embed_foreign(words: &str) -> Vector {
     let mut rows = Vec::new();
     foreign::tokens(words, |_, row| add(row, 1.0, &mut rows));
-    Vector(scan::sum(rows.into_iter())).normalised()
+    Vector(scan::sum(rows.iter().copied())).normalised()
 }
 
 /// Adds a token to those of a text: its row, or the rows that a word of another language consists of.
@@ -112,33 +112,8 @@ fn weighted(row: u32, weight: f32) -> scan::Weighted<'static> {
 }
 
 /// Quantises a vector: returns its scale and integer components.
-pub(crate) fn quantise(vector: &Vector) -> (f32, [i8; DIMS]) {
-    // Eight at a time, which the compiler turns into vector instructions.
-    let eight = vector.0.as_chunks::<8>().0.iter().fold([0.0f32; 8], |mut largest, components| {
-        largest.iter_mut().zip(components).for_each(|(largest, one)| *largest = largest.max(one.abs()));
-        largest
-    });
-    let largest = eight.into_iter().fold(0.0, f32::max);
-    if largest == 0.0 {
-        return (0.0, [0; DIMS]);
-    }
-    let scale = largest / 127.0;
-    let mut whole = [0; DIMS];
-    whole.iter_mut().zip(&vector.0).for_each(|(whole, component)| *whole = nearest(component / scale));
-    (scale, whole)
-}
-
-/// Rounds as `f32::round` does. On older processors that is a function call for each component; the compiler
-/// turns this version into vector instructions.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    reason = "within -127 and 127 by the choice of scale"
-)]
-fn nearest(number: f32) -> i8 {
-    let whole = number as i32;
-    let rest = number - whole as f32;
-    (whole + i32::from(rest >= 0.5) - i32::from(rest <= -0.5)) as i8
+pub(crate) fn quantise(vector: &Vector) -> scan::Quantised {
+    scan::quantise(&vector.0)
 }
 
 pub(crate) static FILE: &[u8] = include_bytes!("../../../model/builtin.bin");
@@ -200,8 +175,8 @@ pub(super) fn find(hash: u32, lead: &[u8], piece: &[u8]) -> Option<u32> {
 }
 
 fn name(row: u32) -> &'static [u8] {
-    let [start, end] = [0, 1].map(|next| u32::from_le_bytes(STARTS[row as usize + next]) as usize);
-    &NAMES[start..end]
+    let place = |row: usize| u32::from_le_bytes(STARTS[row]) as usize;
+    &NAMES[place(row as usize)..place(row as usize + 1)]
 }
 
 /// Returns the token of a row as the vocabulary writes it.
@@ -313,13 +288,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn the_nearest_is_that_of_the_library(number in -126.9f32..126.9) {
-            for number in [number, number.trunc() + 0.5, (number.trunc() + 0.5).next_down(), number.trunc()] {
-                prop_assert_eq!(f32::from(nearest(number)), number.round());
-            }
-        }
-
         #[test]
         fn a_vector_is_one_long_or_zero_and_survives_quantising(text in "\\PC*|([a-z]{1,12} ){0,30}") {
             let vector = embed(&text);

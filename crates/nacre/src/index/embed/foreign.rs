@@ -277,11 +277,11 @@ pub(crate) fn is_foreign(text: &str) -> bool {
     text.split_whitespace().map(Odds::of).fold(Odds::default(), Add::add).is_foreign()
 }
 
-/// Tells whether a run is code, a path or a number rather than words.
+/// Tells whether a run of ASCII is code, a path or a number rather than words.
 fn is_code(run: &str) -> bool {
     let inner = run.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    run.contains(['_', '(', ')', '{', '}', '[', ']', '<', '>', '='])
-        || inner.contains(|c: char| !c.is_ascii_alphabetic() && !matches!(c, '\'' | '-' | ','))
+    run.bytes().any(|byte| matches!(byte, b'_' | b'(' | b')' | b'{' | b'}' | b'[' | b']' | b'<' | b'>' | b'='))
+        || inner.bytes().any(|byte| !byte.is_ascii_alphabetic() && !matches!(byte, b'\'' | b'-' | b','))
 }
 
 fn word_odds(word: &str, kind: Kind) -> Odds {

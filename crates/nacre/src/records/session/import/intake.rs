@@ -284,7 +284,9 @@ fn without_spans(text: &str, open: &str, close: &str) -> String {
 /// Removes control characters except line breaks and tabs, and normalizes line breaks.
 fn without_control(text: &str) -> Cow<'_, str> {
     let unwanted = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    if !text.contains(unwanted) {
+    // Most texts have no byte with which a control character begins.
+    let may_begin = |byte: u8| matches!(byte, 0..b'\t' | 0xb..b' ' | 0x7f | 0xc2);
+    if !text.bytes().any(may_begin) || !text.contains(unwanted) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n").replace(unwanted, ""))

@@ -237,7 +237,7 @@ impl Nesting {
 
 /// Parses one value. `last`: the input ends after it, so an incomplete value was cut off.
 fn parse(bytes: &[u8], last: bool) -> Item {
-    let text = String::from_utf8_lossy(bytes);
+    let text = str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
     let problem = match serde_json::from_str(&text) {
         Ok(value) => return Item::Value { value, mended: matches!(text, Cow::Owned(_)) },
         Err(problem) => problem,
