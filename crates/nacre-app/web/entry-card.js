@@ -60,6 +60,7 @@ export function entryCard(node, entry, { changed, deleted, replaced, heading = "
         entry.private && h("span", { class: "note" }, icon("lock"), "private"),
         h("span", { class: "score", title: "Helpful raises it, Not helpful lowers it" }, `usefulness ${entry.score}`)),
       h("p", { class: `content ${past ? "past" : ""}` }, entry.content),
+      entry.stale?.length > 0 && h("p", { class: "warn" }, `Stale: ${entry.stale.join("; ")}.`),
       entry.behavioral && h("p", { class: "meta" }, "It tells agents how to act."),
       h("div", { class: "meta" }, (entry.tags ?? []).map((tag) => link(`memory?tag=${encodeURIComponent(tag)}`, { class: "tag" }, tag))),
       h("dl", { class: "facts" },

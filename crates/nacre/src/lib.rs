@@ -71,7 +71,7 @@ pub use records::workspace::{
     daily,
 };
 pub use records::{
-    collection, export, graph, import, past, project, reindex, reindex_with, session, sync, workspace,
+    collection, export, graph, import, past, project, reindex, reindex_with, session, stale, sync, workspace,
 };
 pub use search::{
     Contradiction, DocumentHit, EntryHit, GraphHit, GrepLine, Hit, ItemHit, MessageHit, NewerHit,

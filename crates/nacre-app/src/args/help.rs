@@ -38,6 +38,7 @@ pub(super) const GROUPS: &[Group] = &[
             "trace",
             "quarantine",
             "conflicts",
+            "stale",
             "brief",
             "deny",
             "revert",

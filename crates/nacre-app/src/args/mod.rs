@@ -11,6 +11,7 @@ mod project;
 mod reference;
 mod serve;
 mod session;
+mod stale;
 mod sync;
 mod typo;
 mod value;
@@ -30,6 +31,7 @@ pub use memory::*;
 pub use project::*;
 pub use serve::*;
 pub use session::*;
+pub use stale::*;
 pub use sync::*;
 pub use value::{EntryName, Family, RecordName, RoleName, Target, When};
 pub use workspace::*;
@@ -194,6 +196,9 @@ pub enum Command {
     /// List statements that contradict each other, and settle which one is right
     #[command(alias = "conflict", after_help = CONFLICT_EXAMPLES)]
     Conflicts(Family<Conflict>),
+    /// List memories that name a file, flag, version, command or branch that is gone from their project
+    #[command(after_help = STALE_EXAMPLES)]
+    Stale(Family<Stale>),
     /// Show the summary that an agent gets when a session starts
     Brief(Brief),
     /// Reject changes that wait for your approval

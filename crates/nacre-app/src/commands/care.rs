@@ -127,6 +127,13 @@ pub fn status(context: &Context) -> Result<ExitCode> {
     if status.conflicts > 0 {
         rows.push(("conflicts", conflicts(&status)));
     }
+    for problem in &status.file_problems {
+        rows.push(("not read", plain(problem)));
+    }
+    if status.stale_memories > 0 {
+        let memories = count(status.stale_memories, "memory names", "memories name");
+        rows.push(("stale", format!("{memories} something that is gone (`nacre stale`)")));
+    }
     if !status.infrastructure_seen.is_empty() {
         rows.push(("saw TOOLS.md", status.infrastructure_seen.join(", ")));
     }

@@ -343,6 +343,9 @@ fn hit_lines(context: &Context, found: &SearchResults, hit: &Hit, explain: bool,
             (None, Some(past)) => under(past.to_owned()),
             (None, None) => {}
         }
+        if !entry.stale.is_empty() {
+            under(format!("stale: {}", plain(&entry.stale.join("; "))));
+        }
     }
     if let Some(newer) = &hit.newer {
         under(format!("older than {} ({})", plain(&newer.id), age(context.now(), newer.at)));
@@ -431,6 +434,7 @@ pub fn show(context: &Context, id: &EntryName, reveal: bool) -> Result<ExitCode>
         ("superseded by", id(&entry.superseded_by)),
         ("superseded", time(entry.superseded_at)),
         ("archived", time(entry.archived_at)),
+        ("stale", (!entry.stale.is_empty()).then(|| plain(&entry.stale.join("; ")))),
     ] {
         rows.extend(value.map(|value| (name, value)));
     }

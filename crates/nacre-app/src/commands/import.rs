@@ -70,9 +70,10 @@ fn from_detected(context: &Context, path: &Path, args: &Import) -> Result<ExitCo
             render::note(&format!("{shown} is imported as `{name}`"));
         }
     };
+    let detected = detect(path);
     let of_nacre = if nacre::export::is_export(path) {
         Some(OWN_FORMATS[0])
-    } else if is_database(path) {
+    } else if is_database(path) && detected.is_empty() {
         Some(OWN_FORMATS[1])
     } else {
         None
@@ -81,7 +82,7 @@ fn from_detected(context: &Context, path: &Path, args: &Import) -> Result<ExitCo
         found(name);
         return own(context, name, path, args);
     }
-    match detect(path)[..] {
+    match detected[..] {
         [format] => {
             found(format.name);
             from_program(context, format, path, args)
@@ -153,11 +154,6 @@ fn from_program(context: &Context, format: &'static Format, path: &Path, args: &
         if !args.trust && !args.dry_run && (added("entry") || added("fact")) {
             context.hint("agents find these when they search; `--trust` also gives them out unasked");
         }
-    }
-    let documents = done.kinds.get("document").map_or(0, |counts| counts.added);
-    if documents > 0 && !view.settings().documents.index && !context.global.json {
-        let documents = count(documents, "document is", "documents are");
-        render::note(&format!("{documents} not searched: `documents.index` is off in this profile"));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -271,6 +267,13 @@ fn say(done: &Report) -> String {
     }
     for (why, count) in &done.skipped {
         text.push_str(&format!("  {count:>7} skipped: {}\n", plain(why)));
+    }
+    for setting in &done.settings {
+        text.push_str(&format!(
+            "  set there: `nacre config set {} {}` does the same here\n",
+            setting.key,
+            plain(&setting.value)
+        ));
     }
     for note in &done.notes {
         text.push_str(&format!("    {}: {}\n", line(&note.what, 100), line(&note.why, 100)));

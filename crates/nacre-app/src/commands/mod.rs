@@ -28,6 +28,7 @@ mod proposal;
 mod self_check;
 mod service;
 mod session;
+mod stale;
 mod sync;
 mod tools;
 mod turn;
@@ -196,6 +197,7 @@ fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
         Command::Reinforce(args) => entry::run(context, ReinforceRequest { id: context.entry(&args.id)? }),
         Command::Demote(args) => entry::run(context, DemoteRequest { id: context.entry(&args.id)? }),
         Command::Conflicts(args) => conflict::run(context, args.verb()),
+        Command::Stale(args) => stale::run(context, &args.verb()),
         Command::Delete(args) => erase::delete(context, &args),
         Command::Forget(args) => erase::forget(context, &args),
         Command::Trace(args) => entry::run(context, TraceRequest { id: args.id }),
@@ -328,6 +330,9 @@ fn needs(command: &Command) -> Needs {
         },
         Command::Conflicts(args) if matches!(args.given(), Some(args::Conflict::Find)) => {
             Needs::Person("compare everything that is stored")
+        }
+        Command::Stale(args) if matches!(args.given(), Some(args::Stale::Keep { .. })) => {
+            Needs::Person("keep a stale memory")
         }
         Command::Sync(args) => match &args.verb {
             Some(args::SyncVerb::Invite | args::SyncVerb::Init { .. }) => Needs::Person("invite a machine"),

@@ -191,6 +191,7 @@ export async function open(room, { query }) {
           (hit.tags ?? []).slice(0, 4).map((tag) => link(`memory?tag=${encodeURIComponent(tag)}`, { class: "tag" }, tag)),
           hit.project && h("span", {}, hit.project), originMark(hit.origin),
           hit.newer && h("span", { class: "warn" }, "a newer statement says otherwise: ", /^id:/.test(hit.newer.id) ? link(`entry/${hit.newer.id.slice(3)}`, {}, `#${hit.newer.id.slice(3)}`) : hit.newer.id),
+          hit.stale && h("span", { class: "warn", title: hit.stale.join("; ") }, "stale"),
           hit.past && h("span", { class: "warn" }, hit.past === "superseded" ? "replaced" : hit.past))),
       h("div", { class: "end" }, age(hit.at), asked.q && relevance(hit)));
     item.hit = hit;

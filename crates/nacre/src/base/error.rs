@@ -136,6 +136,9 @@ errors! {
         "ask a person to change `{setting}` in nacre.toml";
     #[error("there is no open conflict {number}")]
     NoConflict { number: i64 } => "no_conflict", NotFound, "`nacre conflicts` lists the open conflicts";
+
+    #[error("memory `{id}` is not marked as stale")]
+    NotStale { id: EntryId } => "not_stale", NotFound, "`nacre stale` lists the memories that are";
     #[error("conflict {number} has nothing to undo")]
     NotSettled { number: i64 } => "not_settled", Conflict,
         "a memory that was superseded becomes current again when the one that replaced it is deleted; \

@@ -96,6 +96,14 @@ pub(crate) fn line(text: &str, source: &str, date: &str, number: Option<i64>) ->
     format!("- {} ({source}, {date}{number})", one_line(text))
 }
 
+/// Says what a memory names and its repository no longer has, behind its date; empty if there is nothing.
+pub(crate) fn stale(things: &[String]) -> String {
+    match things {
+        [] => String::new(),
+        things => format!(", stale: {}", one_line(&things.join("; ")).replace(['(', ')'], "")),
+    }
+}
+
 /// Names where a memory comes from: its kind, and its project if the session works in another.
 pub(crate) fn source(kind: &str, project: Option<&str>) -> String {
     project.map_or_else(|| kind.to_owned(), |project| format!("{kind} from project {}", one_line(project)))
@@ -229,13 +237,14 @@ pub(crate) fn is_listed(line: &str) -> bool {
         let months = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec";
         let date = format!(r"(?:today|yesterday|\d{{1,2}} (?:{months})(?: -?\d+)?)");
         let project = r"from project .{1,100}";
-        let age = format!(r"\((?:session [^\s()]+, )?(?:\d+d ago|{date})(?:, {project})?\)");
+        let stale = r"(?:, stale: [^()]+)?";
+        let age = format!(r"\((?:session [^\s()]+, )?(?:\d+d ago|{date})(?:, {project})?{stale}\)");
         // `- Luna is a dog (fact, 16 Nov, id:4)`.
         let name = r"[^\s(),]+";
         let source = format!(
             r"{types}|relation|conversation|plugin {name}|lesson(?:, session {name})?|[^\s()]+:\d+(?:-\d+)?"
         );
-        let line = format!(r"- .*\((?:{source})(?: {project})?, {date}(?:, id:\d+)?\)");
+        let line = format!(r"- .*\((?:{source})(?: {project})?, {date}{stale}(?:, id:\d+)?\)");
         // `[id:4] [fact] Luna is a dog (16 Nov)`, and with the age in days in version 0.1.
         let listed = format!(r"(?:- )?(?:\[id:\d+\] )?\[(?:{types}|lesson)\] .*{age}(?: \[id:\d+\])?");
         let said = r#"- .{1,80} said \(\d+d ago\): ".*""#;
@@ -317,6 +326,8 @@ mod tests {
             ("[id:4] [fact] User's dog is Luna (16 Nov)", ""),
             ("- Luna is a dog (fact from project my app (old), 16 Nov, id:4)", ""),
             ("[id:4] [fact] User's dog is Luna (16 Nov, from project nacre)", ""),
+            ("- The importer is src/a.rs (fact, 16 Nov, stale: src/a.rs is gone, id:4)", ""),
+            ("[id:4] [fact] It is src/a.rs (16 Nov, stale: src/a.rs is now lib/a.rs; --x is gone)", ""),
             ("- Lunch with Anna (today)", "- Lunch with Anna (today)"),
             ("- Bread (2 kg, 3 Nov)", "- Bread (2 kg, 3 Nov)"),
             ("- [fact] User's dog is Luna (3d ago) [id:4]", ""),

@@ -20,6 +20,11 @@ const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
 pub struct FilePath(String);
 
 impl FilePath {
+    /// Returns the path of a file that shows records. Its name is a constant, and no caller can name it.
+    pub(crate) fn of_records(name: &'static str) -> FilePath {
+        FilePath(name.to_owned())
+    }
+
     /// Returns the path as text.
     pub fn as_str(&self) -> &str {
         &self.0

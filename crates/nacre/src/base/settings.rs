@@ -160,6 +160,7 @@ pub enum Fusion {
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct Documents {
     pub index: bool,
+    pub live_json: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -80,6 +80,9 @@ pub struct BriefEntry {
     /// The project in which it was stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectName>,
+    /// What it names and the repository of its project no longer has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stale: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
     /// Its date in the line.
@@ -95,7 +98,7 @@ pub struct BriefEntry {
 redact! {
     Brief { markdown, entries, plugin / generated_at, entry_count, brief_count }
     MadeBy { name, problem }
-    BriefEntry { id, content, tags, project, provenance / number, r#type, behavioral, age_days, date, at, is_foreign }
+    BriefEntry { id, content, tags, project, stale, provenance / number, r#type, behavioral, age_days, date, at, is_foreign }
 }
 
 /// The rules by which entries are chosen for a session.
@@ -388,7 +391,8 @@ impl BriefEntry {
             content: one_line(&entry.content),
             age_days: rules.now.whole_days_since(at),
             at,
-            date: rules.calendar.date(at),
+            date: rules.calendar.date(at) + &frame::stale(&entry.stale),
+            stale: entry.stale,
             is_foreign: entry.provenance.project.is_some() && entry.provenance.project != rules.project,
             project: entry.provenance.project.clone(),
             provenance: rules.include_provenance.then_some(entry.provenance),

@@ -451,6 +451,7 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
     ] {
         let _ = db.batch(&format!("ALTER TABLE {column}"));
     }
+    let _ = db.batch("CREATE TABLE mentions (entry, name, successor, gone_at, kept)");
     let highest: i64 = db
         .one("SELECT coalesce(max(number), 0) FROM entries", (), |row| row.get(0))
         .or_else(|_| db.one("SELECT seq FROM sqlite_sequence WHERE name = 'entries'", (), |row| row.get(0)))

@@ -15,6 +15,7 @@ pub(crate) mod quarantine;
 pub(crate) mod relocate;
 pub(crate) mod schema;
 pub mod session;
+pub mod stale;
 pub mod sync;
 pub(crate) mod tombstone;
 pub(crate) mod trace;

@@ -41,6 +41,8 @@ const STEPS: &[&str] = &[
     include_str!("../../migrations/0014.sql"),
     include_str!("../../migrations/0016.sql"),
     include_str!("../../migrations/0018.sql"),
+    include_str!("../../migrations/0021.sql"),
+    include_str!("../../migrations/0022.sql"),
 ];
 
 /// The SQL functions that migrations call.

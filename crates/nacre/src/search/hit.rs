@@ -98,6 +98,10 @@ pub struct EntryHit {
     /// Why it is not current, if it is not: `superseded` or `archived`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub past: Option<&'static str>,
+    /// What it names and the repository of its project no longer has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    pub stale: Vec<String>,
 }
 
 /// The fields that a message adds to its hit: the ids it was imported with.
@@ -196,7 +200,7 @@ redact! {
         / kind, score, relevance, at, origin, explain
     }
     NewerHit { id / at }
-    EntryHit { tags, superseded_by / number, r#type, behavioral, past }
+    EntryHit { tags, superseded_by, stale / number, r#type, behavioral, past }
     MessageHit { session, message, author }
     DocumentHit { collection, path, line / lines }
     BestLine { text, later }
@@ -285,6 +289,7 @@ impl Hit {
                 behavioral: entry.behavioral,
                 past,
                 superseded_by: entry.superseded_by,
+                stale: entry.stale,
             }),
             project,
             ..bare

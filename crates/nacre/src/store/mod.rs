@@ -6,6 +6,7 @@ pub(crate) mod crash;
 mod db;
 pub mod event;
 mod files;
+pub(crate) mod foreign;
 mod lock;
 mod postgres;
 mod sql;

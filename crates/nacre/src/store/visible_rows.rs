@@ -47,6 +47,8 @@ pub(crate) const TABLES: &[(&str, VisibleRows)] = &[
     ("entries", VisibleRows::Where("NOT private")),
     ("entry_history", VisibleRows::Where("NOT private AND entry IN (SELECT id FROM public_entries)")),
     ("entry_links", VisibleRows::All),
+    // Words of the memories that name them.
+    ("mentions", VisibleRows::Where("entry IN (SELECT id FROM public_entries)")),
     // Ids, paths and hashes; a conflict is shown with its statements, which have to be visible.
     ("conflicts", VisibleRows::All),
     // The origin of an entry is shown with the entry; the other columns are never returned.
@@ -101,6 +103,8 @@ pub(crate) const TABLES: &[(&str, VisibleRows)] = &[
     ("tasks", VisibleRows::All),
     ("task_blocks", VisibleRows::All),
     ("task_changes", VisibleRows::All),
+    // A copy of what tasks.json said; never returned to a reader.
+    ("live_files", VisibleRows::Nothing),
     // Names of folders and files, which are never returned to a reader.
     ("projects", VisibleRows::All),
     ("project_files", VisibleRows::All),

@@ -9,6 +9,7 @@ use super::tool::Request;
 use crate::base::settings::Inject;
 use crate::base::{Calendar, Error};
 use crate::context::boot::{self, Boot, Project};
+use crate::records::project::live::LiveFile;
 
 /// Return the startup context of a session: the workspace files, the brief and the list of skills.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +42,8 @@ impl Request for BootRequest {
         limits.max_chars = limits.max_chars.min(total / 3);
         let brief = if with_brief { Some(make_brief(call, &limits, false)?) } else { None };
         let caller = call.caller;
+        // A session starts with what a person has written in tasks.json.
+        call.follow_live(LiveFile::Tasks)?;
         let boot = boot::boot(call.view(), caller, project.as_ref(), total, brief);
         for part in boot.parts.iter().filter(|part| part.chars > 0 && part.path != "brief") {
             let kind =

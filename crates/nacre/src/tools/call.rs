@@ -12,6 +12,7 @@ use crate::group::View;
 use crate::index::Scope;
 use crate::records::entry::{Origin, Place, Source};
 use crate::records::graph::Cite;
+use crate::records::project::live::{self, LiveFile};
 use crate::records::workspace::checkpoint::DeletedRecord;
 use crate::records::workspace::proposal::{self, RunCall};
 use crate::records::workspace::{self, seen};
@@ -163,6 +164,11 @@ impl<'a> Call<'a> {
         scope.retain(|scope| *scope != Scope::Memory);
         let missing = scope.is_empty().then(|| "memory: `documents.index` is off".to_owned());
         (scope, missing)
+    }
+
+    /// Takes what a person edited in the file of the records, and writes the records to it. Returns why an edit can't be taken.
+    pub(crate) fn follow_live(&mut self, file: LiveFile) -> Result<Option<String>> {
+        live::follow(&mut self.view, file)
     }
 
     /// Marks the session if it is shown details of the infrastructure, and returns whether that is new.

@@ -52,6 +52,10 @@ struct LeanHit {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     newer: Option<String>,
+    /// What it names and the repository no longer has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    stale: Vec<String>,
     #[serde(flatten)]
     #[schemars(skip)]
     details: Option<Details>,
@@ -145,6 +149,7 @@ impl LeanHit {
             source,
             superseded_by: entry.as_ref().and_then(|entry| entry.superseded_by.clone()),
             newer: hit.newer.as_ref().map(|newer| newer.id.clone()),
+            stale: entry.as_ref().map(|entry| entry.stale.clone()).unwrap_or_default(),
             details,
         }
     }
@@ -162,6 +167,7 @@ impl LeanHit {
             source: known.cites.first().map(cite),
             superseded_by: None,
             newer: None,
+            stale: Vec::new(),
             details: None,
         }
     }

@@ -35,7 +35,7 @@ pub struct Job {
 }
 
 /// Every job, in the order in which due jobs run. A new job is one row here.
-pub static JOBS: [Job; 7] = [
+pub static JOBS: [Job; 8] = [
     Job { name: "decay", about: "let unused facts fade", schedule: Schedule::daily(3, 0), run: decay },
     Job {
         name: "reindex",
@@ -72,6 +72,12 @@ pub static JOBS: [Job; 7] = [
         about: "compare new lines of documents with what is remembered",
         schedule: Schedule::daily(4, 30),
         run: conflicts,
+    },
+    Job {
+        name: "stale",
+        about: "compare memories that name files, flags, versions, commands and branches with their repository",
+        schedule: Schedule::daily(4, 45),
+        run: stale,
     },
 ];
 
@@ -399,6 +405,16 @@ fn conflicts(view: &mut View<'_>) -> Result<Report> {
     let says =
         format!("{compared} lines of documents compared, {contradicting} contradict another statement");
     Ok(Report::new(says, "contradicting", i64::try_from(contradicting).unwrap_or(0)))
+}
+
+/// Compares memories with the repositories of their projects. A repeated run finds the same.
+fn stale(view: &mut View<'_>) -> Result<Report> {
+    let done = crate::records::stale::check(view)?;
+    let says = format!(
+        "{} memories compared with their repository, {} name something that is gone",
+        done.checked, done.stale
+    );
+    Ok(Report::new(says, "stale", i64::try_from(done.stale).unwrap_or(0)))
 }
 
 /// Archives log lines. A repeated run moves nothing twice.

@@ -14,6 +14,7 @@ use crate::base::redact::redact;
 use crate::base::{Calendar, Error, Result};
 use crate::group::View;
 use crate::index::Scope;
+use crate::records::project::live::LiveFile;
 use crate::records::project::task::{self, By, Draft, Filter};
 use crate::records::project::{Change, ItemType, ProjectItem, Status, Task, item};
 use crate::search;
@@ -57,11 +58,12 @@ impl Request for ItemsRequest {
     const NAME: &str = "item_list";
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<Items> {
+        let problem = call.follow_live(LiveFile::Items)?;
         let limit = self.limit.unwrap_or(50);
         let filter = item::Filter { r#type: self.r#type, project: self.project };
         if self.query.trim().is_empty() {
             let (items, total) = call.read(|db| item::list(db, &filter, limit))?;
-            return Ok(Items { items, total, missing: Vec::new() });
+            return Ok(Items { items, total, missing: problem.into_iter().collect() });
         }
         if let Some(project) = &filter.project {
             call.read(|db| crate::records::project::known(db, project))?;
@@ -93,7 +95,8 @@ impl Request for ItemsRequest {
         })?;
         let total = i64::try_from(items.len()).unwrap_or(i64::MAX);
         call.view().tell_search(&self.query, items.len());
-        Ok(Items { items, total, missing: found.missing })
+        let missing = found.missing.into_iter().chain(problem).collect();
+        Ok(Items { items, total, missing })
     }
 
     fn say(answer: &Items, _: &Calendar) -> String {
@@ -141,6 +144,10 @@ pub struct TasksRequest {
 pub struct Tasks {
     /// Started ones first, then by priority and age.
     pub tasks: Vec<TaskAnswer>,
+    /// Why an edit of tasks.json is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub missing: Option<String>,
 }
 
 /// A task, with its history if the request names it.
@@ -156,7 +163,7 @@ pub struct TaskAnswer {
 }
 
 redact! {
-    Tasks { tasks }
+    Tasks { tasks, missing }
     TaskAnswer { task, history }
 }
 
@@ -165,6 +172,7 @@ impl Request for TasksRequest {
     const NAME: &str = "task_list";
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<Tasks> {
+        let missing = call.follow_live(LiveFile::Tasks)?;
         let filter = Filter {
             ready: self.ready,
             status: self.status,
@@ -178,14 +186,18 @@ impl Request for TasksRequest {
                 Ok(tasks.into_iter().map(|task| TaskAnswer { task, history: Vec::new() }).collect())
             }
         })?;
-        Ok(Tasks { tasks })
+        Ok(Tasks { tasks, missing })
     }
 
     fn say(answer: &Tasks, _: &Calendar) -> String {
+        let mut text = answer
+            .missing
+            .iter()
+            .map(|missing| format!("Missing: {}.\n", one_line(missing)))
+            .collect::<String>();
         if answer.tasks.is_empty() {
-            return "No tasks match.".into();
+            return text + "No tasks match.";
         }
-        let mut text = String::new();
         for TaskAnswer { task, history } in &answer.tasks {
             let _ = writeln!(text, "{}", say_task(task));
             if !history.is_empty() {
@@ -255,12 +267,14 @@ impl Request for TaskRequest {
             blocked_by: self.blocked_by,
         };
         let caller = call.caller;
+        call.follow_live(LiveFile::Tasks)?;
         let shown = call.write(|write| {
             let task = task::add(write.db, by(caller), draft)?;
             write.spend(Action::Store)?;
             write.record(&task.id, "chars", task.description.chars().count());
             Ok(TaskAnswer { history: task::changes(write.db, task.id)?, task })
         })?;
+        call.follow_live(LiveFile::Tasks)?;
         let delta = shown.task.description.chars().count();
         call.view().tell_write("task", &shown.task.id.to_string(), delta);
         Ok(shown)
@@ -328,6 +342,7 @@ impl Request for TaskUpdateRequest {
         let missing = |field: &str, problem: &str| Error::bad_argument("task_update", field, problem);
         let TaskUpdateRequest { action, id, by: blockers, milestone } = self;
         let caller = call.caller;
+        call.follow_live(LiveFile::Tasks)?;
         if action == TaskAct::Archive {
             let milestone =
                 milestone.ok_or_else(|| missing("milestone", "is missing; `archive` needs it"))?;
@@ -336,6 +351,7 @@ impl Request for TaskUpdateRequest {
                 archived.iter().for_each(|id| write.record(id, "archived", 1));
                 Ok(archived)
             })?;
+            call.follow_live(LiveFile::Tasks)?;
             for id in &archived {
                 call.view().tell_write("task", &id.to_string(), 0);
             }
@@ -364,6 +380,7 @@ impl Request for TaskUpdateRequest {
             Ok((task, changed))
         })?;
         if changed {
+            call.follow_live(LiveFile::Tasks)?;
             call.view().tell_write("task", &id.to_string(), 0);
         }
         Ok(TaskUpdateAnswer { task: Some(task), archived: Vec::new(), changed })

@@ -53,6 +53,11 @@ pub struct Status {
     pub pending: i64,
     /// Pairs of statements that contradict each other.
     pub conflicts: usize,
+    /// Memories that name something that the repository of their project no longer has.
+    pub stale_memories: usize,
+    /// Why edits of tasks.json or items.json are not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub file_problems: Vec<String>,
     /// The last sessions that were shown details of the infrastructure.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub infrastructure_seen: Vec<String>,
@@ -113,6 +118,11 @@ pub fn status(view: &View<'_>) -> Result<Status> {
             set_aside: set_aside(view),
             pending: count(db, "proposals WHERE state = 'pending'")?,
             conflicts: super::conflict::count(db)?,
+            stale_memories: crate::records::stale::count(db)?,
+            file_problems: crate::records::project::live::problems_in(db)?
+                .into_iter()
+                .map(|(_, problem)| problem)
+                .collect(),
             infrastructure_seen: workspace::seen::sessions(db, 20)?,
         })
     })

@@ -22,10 +22,16 @@ impl Source {
         source
     }
 
+    /// Writes a file. The text of a database is the SQL that makes it.
     fn write(&self, path: &str, text: &str) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        if matches!(ending, "db" | "sqlite") {
+            rusqlite::Connection::open(path).unwrap().execute_batch(text).unwrap();
+        } else {
+            fs::write(path, text).unwrap();
+        }
     }
 
     fn path(&self, path: &str) -> PathBuf {
@@ -96,7 +102,7 @@ impl Place {
 
     /// The first text that a search finds.
     fn finds(&mut self, query: &str) -> Value {
-        let asked = json!({ "query": query, "scope": ["entries", "memory", "graph", "sessions"] });
+        let asked = json!({ "query": query, "scope": ["entries", "memory", "graph", "sessions", "items"] });
         self.call("memory_search", asked).data["hits"][0].clone()
     }
 }
@@ -107,6 +113,102 @@ const OPENCLAW: &[(&str, &str)] = &[
     ("USER.md", "# User\nName: Ilse\n"),
     ("DREAMS.md", "A dream of herons\n"),
     ("notes/other.md", "not part of the memory\n"),
+];
+
+const NANOCLAW: &[(&str, &str)] = &[
+    (
+        "data/facts.db",
+        "CREATE TABLE facts (id INTEGER PRIMARY KEY AUTOINCREMENT, entity TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+            category TEXT NOT NULL, source TEXT, created_at TEXT NOT NULL DEFAULT (datetime('now')), last_accessed TEXT,
+            access_count INTEGER DEFAULT 0, permanent BOOLEAN DEFAULT 0, decay_score REAL, activation REAL DEFAULT 1.0,
+            importance REAL DEFAULT 0.5);
+        CREATE VIRTUAL TABLE facts_fts USING fts5(entity, key, value, content=facts, content_rowid=id);
+        CREATE TRIGGER facts_ai AFTER INSERT ON facts BEGIN
+            INSERT INTO facts_fts(rowid, entity, key, value) VALUES (new.id, new.entity, new.key, new.value); END;
+        CREATE TABLE relations (id INTEGER PRIMARY KEY AUTOINCREMENT, subject TEXT NOT NULL, predicate TEXT NOT NULL,
+            object TEXT NOT NULL, source TEXT, created_at TEXT DEFAULT (datetime('now')));
+        CREATE TABLE aliases (alias TEXT NOT NULL COLLATE NOCASE, entity TEXT NOT NULL COLLATE NOCASE, PRIMARY KEY (alias, entity));
+        CREATE TABLE co_occurrences (fact_a INTEGER NOT NULL, fact_b INTEGER NOT NULL, weight REAL DEFAULT 1.0, last_wired TEXT,
+            PRIMARY KEY (fact_a, fact_b));
+        CREATE TABLE growth_vectors (id INTEGER PRIMARY KEY, trigger_pattern TEXT NOT NULL, lesson_text TEXT NOT NULL, principle TEXT,
+            created_at TEXT);
+        CREATE TABLE vector_outcomes (id INTEGER PRIMARY KEY, vector_id INTEGER);
+        INSERT INTO facts (entity, key, value, category, created_at, permanent, activation, importance, access_count) VALUES
+            ('Keystone', 'port', '3000', 'project', '2025-02-14 10:00:00', 0, 2.5, 0.9, 7),
+            ('Keystone', 'stack', 'Next.js', 'project', '2025-02-14 10:00:00', 0, 1.0, 0.5, 0),
+            ('Heidi', 'birthday', 'July 7', 'person', '2025-02-14 10:00:00', 1, 1.0, 0.8, 1);
+        INSERT INTO relations (subject, predicate, object) VALUES ('Heidi', 'owns', 'Keystone');
+        INSERT INTO aliases VALUES ('Mama', 'Heidi');
+        INSERT INTO co_occurrences VALUES (1, 2, 4.0, NULL), (2, 1, 4.0, NULL);
+        INSERT INTO growth_vectors VALUES (1, 'restart', 'Ask for confirmation; stop restarting the gateway', 'reliability', '2025-03-01');
+        INSERT INTO vector_outcomes VALUES (1, 1);",
+    ),
+    (
+        "data/continuity.db",
+        "CREATE TABLE exchanges (id INTEGER PRIMARY KEY, session_id TEXT, user_message TEXT, agent_response TEXT, timestamp TEXT,
+            topic TEXT, embedding BLOB);
+        INSERT INTO exchanges VALUES (1, 's1', 'How long do REST endpoints stay?', 'We keep REST endpoints alive for six months',
+            '2025-02-14T10:00:00Z', 'api', x'00');",
+    ),
+    ("nanoclaw.json", r#"{ "memory": { "searchWeights": { "vector": 0.7 } }, "embeddings": { "apiKey": "hidden-key", "endpoint": "${X}" } }"#),
+    ("workspace/SOUL.md", "# Soul\nDirect and calm.\n"),
+    ("workspace/memory/gating-policies.md", "## GP-001\nNever restart the gateway without a gating policy check.\n"),
+];
+
+const CARAPACE: &[(&str, &str)] = &[(
+    "data/memory/main.sqlite",
+    "CREATE TABLE memory_entries (id TEXT PRIMARY KEY, type TEXT NOT NULL CHECK(type IN ('preference', 'fact', 'instruction',
+            'context', 'correction')), content TEXT NOT NULL, tags TEXT NOT NULL DEFAULT '[]', behavioral INTEGER NOT NULL DEFAULT 0,
+        superseded_by TEXT REFERENCES memory_entries(id), session_id TEXT NOT NULL, group_name TEXT NOT NULL, created_at TEXT NOT NULL);
+    CREATE VIRTUAL TABLE memory_fts USING fts5(content, tags, content=memory_entries, content_rowid=rowid);
+    INSERT INTO memory_entries VALUES
+        ('mem-1', 'preference', 'User prefers TypeScript', '[\"coding\"]', 1, NULL, 's', 'main', '2025-02-18T14:30:00Z'),
+        ('mem-2', 'fact', 'The dog is called Lola', '[]', 0, 'mem-3', 's', 'main', '2025-01-18T14:30:00Z'),
+        ('mem-3', 'fact', 'The dog is called Luna', '[]', 0, NULL, 's', 'main', '2025-02-19T14:30:00Z');",
+)];
+
+const KOSHI: &[(&str, &str)] = &[(
+    "koshi.db",
+    "CREATE TABLE memories (id INTEGER PRIMARY KEY, content TEXT NOT NULL, source TEXT, tags TEXT, created_at DATETIME DEFAULT
+            CURRENT_TIMESTAMP, last_hit_at DATETIME, score INTEGER DEFAULT 0, session_id TEXT, narrative_id INTEGER, task_id INTEGER);
+    CREATE VIRTUAL TABLE memories_fts USING fts5(content, tags, source, content='memories', content_rowid='id');
+    CREATE TABLE memories_archive (id INTEGER PRIMARY KEY, content TEXT NOT NULL, source TEXT, tags TEXT, created_at DATETIME,
+        last_hit_at DATETIME, score INTEGER, session_id TEXT);
+    CREATE TABLE memory_links (memory_id INTEGER, related_id INTEGER, strength REAL);
+    INSERT INTO memories VALUES
+        (1, 'Payment HMAC signature must not include a trailing empty string', 'agent', 'payments, hmac', '2025-02-14 10:00:00',
+            '2025-03-01 10:00:00', 6, 's1', NULL, NULL),
+        (2, 'Session about onboarding', 'narrative', '', '2025-02-14 11:00:00', NULL, -2, 's1', NULL, NULL);
+    INSERT INTO memories_archive VALUES (3, 'An old detail about kayaks', 'agent', 'misc', '2024-02-14 10:00:00', NULL, -8, 's0');
+    INSERT INTO memory_links VALUES (1, 2, 1.0);",
+)];
+
+const BRAIN: &[(&str, &str)] = &[
+    ("AGENT.md", "# Agent\nA project agent.\n"),
+    ("MEMORY.md", "# Agent Memory\n\n## Key Decisions\n- Chose SQLite over PostgreSQL\n"),
+    ("sessions/sessions.json", r#"{ "sessions": [] }"#),
+    (
+        "sessions/s-1.jsonl",
+        "{\"id\":\"msg_001\",\"role\":\"user\",\"content\":\"Hello, about session locking\",\"timestamp\":\"2025-02-05T10:00:00Z\"}\n\
+         {\"id\":\"msg_002\",\"role\":\"assistant\",\"content\":\"Hi there!\",\"timestamp\":\"2025-02-05T10:00:01Z\"}\n\
+         {\"id\":\"tool_001\",\"role\":\"tool_call\",\"name\":\"read\",\"content\":\"x\",\"input\":{},\"timestamp\":\"2025-02-05T10:00:02Z\"}\n\
+         {\"id\":\"tool_001\",\"role\":\"tool_result\",\"content\":\"# Project\",\"timestamp\":\"2025-02-05T10:00:03Z\"}\n",
+    ),
+    (
+        "items.json",
+        r#"[{ "id": "item_abc123", "type": "decision", "title": "Use Fastify for API",
+            "content": "We chose Fastify over Express for better TypeScript support.", "sourceFile": "docs/Architecture.md",
+            "lineNumber": 45, "confidence": 0.9, "extractedAt": "2025-02-05T10:00:00Z" }]"#,
+    ),
+    (
+        ".agent/tasks/tasks.json",
+        r#"{ "tasks": [
+            { "id": "TASK-001", "milestone": "M1", "priority": 1, "status": "pending", "description": "Implement session locking",
+              "acceptance_criteria": ["Lock released after"], "created": "2025-02-05", "completed": null, "blocked_by": [] },
+            { "id": "TASK-002", "milestone": "M1", "priority": 2, "status": "pending", "description": "Release it",
+              "acceptance_criteria": [], "created": "2025-02-05", "completed": null, "blocked_by": ["TASK-001"] }
+        ] }"#,
+    ),
 ];
 
 const CLAUDE_CODE: &[(&str, &str)] = &[
@@ -276,6 +378,50 @@ const CASES: &[Case] = &[
             ("halyard", "The halyard is blue."),
             ("wooden boats", "Work: Builds wooden boats."),
         ],
+    ),
+    (
+        "nanoclaw",
+        NANOCLAW,
+        "",
+        &[
+            "alias 1/0/0",
+            "document 2/0/0",
+            "entry 1/0/0",
+            "fact 3/0/0",
+            "link 1/0/0",
+            "message 2/0/0",
+            "relation 1/0/0",
+            "1 a table that is not read",
+        ],
+        &[
+            ("Keystone port", "3000"),
+            ("stop restarting the gateway", "confirmation"),
+            ("REST endpoints six months", "six months"),
+            ("gating policy restart", "Never restart"),
+        ],
+    ),
+    ("carapace", CARAPACE, "", &["entry 3/0/0"], &[("TypeScript preference", "TypeScript"), ("dog", "Luna")]),
+    (
+        "koshi",
+        KOSHI,
+        "koshi.db",
+        &["entry 3/0/0", "1 a table that is not read"],
+        &[("HMAC signature", "trailing empty string")],
+    ),
+    (
+        "brain",
+        BRAIN,
+        "",
+        &[
+            "document 2/0/0",
+            "item 1/0/0",
+            "message 2/0/0",
+            "task 2/0/0",
+            "1 a list of the transcripts, which are read themselves",
+            "1 a tool call",
+            "1 a tool result",
+        ],
+        &[("session locking hello", "Hello"), ("Fastify Express", "Fastify")],
     ),
     (
         "markdown",
@@ -732,4 +878,234 @@ fn an_export_of_others_leads_nowhere_and_breaks_nothing() {
     assert_eq!((done.added, done.files, done.proposals), (1, 0, 1));
     assert_eq!(nacre::proposal::list(&mut other.view_of(&caller), true).unwrap().len(), 1);
     other.check();
+}
+
+/// A store of a design, the profile of that design, and where each of its texts must be found.
+const DESIGNS: &[(&str, &[(&str, &str)], &str, &str)] = &[
+    ("nanoclaw", NANOCLAW, "", "nanoclaw"),
+    ("carapace", CARAPACE, "", "carapace"),
+    ("koshi", KOSHI, "koshi.db", "koshi"),
+    ("brain", BRAIN, "", "brain"),
+];
+
+#[test]
+fn a_store_of_a_design_comes_in_under_its_profile_and_twice_is_once() {
+    for (name, files, path, profile) in DESIGNS {
+        let (source, mut place) = (Source::new(files), Place::with(profile, &[]));
+        let path = source.path(path);
+        let report = import(&mut place, name, &path);
+        assert!(report.kinds.values().any(|counts| counts.added > 0), "{name}");
+        let before = state(&mut place);
+        place.later(1);
+        let again = import(&mut place, name, &path);
+        let is_present = again.kinds.values().all(|counts| counts.added + counts.changed + counts.ended == 0);
+        assert!(is_present, "{name}: {:?}", told(&again));
+        assert_eq!(state(&mut place), before, "{name}");
+        place.check();
+    }
+}
+
+#[test]
+fn a_document_was_not_found_under_a_profile_that_searches_no_documents() {
+    let long = format!(
+        "# Notes\n\n- The ferry to Zanzibar leaves at six\n\n{}\n",
+        "A long paragraph about kelp. ".repeat(200)
+    );
+    let source = Source::new(&[("notes/travel.md", &long), ("notes/other.md", "Marta grows quinces.\n")]);
+    for profile in ["koshi", "carapace"] {
+        let mut place = Place::with(profile, &[]);
+        let report = import(&mut place, "markdown", &source.path("notes"));
+        assert!(!report.kinds.contains_key("document"), "{:?}", told(&report));
+        for (query, text) in
+            [("zanzibar ferry", "leaves at six"), ("quinces", "Marta"), ("kelp paragraph", "kelp")]
+        {
+            let tool = if profile == "koshi" { "memory_query" } else { "memory_search" };
+            let found = place.call(tool, json!({ "query": query })).text;
+            assert!(found.contains(text), "{profile}: {query}: {found}");
+        }
+        let again = import(&mut place, "markdown", &source.path("notes"));
+        assert_eq!(again.kinds["entry"].added, 0, "{:?}", told(&again));
+    }
+}
+
+#[test]
+fn a_score_and_the_archive_of_koshi_come_along() {
+    let (source, mut place) = (Source::new(KOSHI), Place::with("koshi", &[]));
+    import(&mut place, "koshi", &source.path("koshi.db"));
+    let rows = place.rows(
+        "SELECT score, confirmed_at IS NOT NULL, archived_at IS NOT NULL, type FROM entries ORDER BY number",
+    );
+    let expected = ["6 | 1 | 0 | fact", "-2 | 0 | 0 | context", "-8 | 0 | 1 | fact"];
+    assert_eq!(
+        rows.iter().map(|row| row.replace("true", "1").replace("false", "0")).collect::<Vec<_>>(),
+        expected
+    );
+    assert_eq!(place.call("memory_query", json!({ "query": "kayaks" })).data["hits"], json!([]));
+}
+
+#[test]
+fn what_carapace_superseded_is_history_here_at_once_and_later() {
+    let (source, mut place) = (Source::new(CARAPACE), Place::with("carapace", &[]));
+    let path = source.path("data/memory/main.sqlite");
+    import(&mut place, "carapace", &path);
+    assert!(place.finds("dog Lola")["text"].as_str().is_none_or(|text| !text.contains("Lola")));
+    let found = place.call("memory_search", json!({ "query": "dog Lola", "include_superseded": true })).text;
+    assert!(found.contains("Lola") && found.contains("superseded"), "{found}");
+    // It is superseded there after it was imported.
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.execute_batch(
+        "INSERT INTO memory_entries VALUES ('mem-4', 'preference', 'User prefers Rust', '[]', 1, NULL, 's', 'main', '2025-03-18T14:30:00Z');
+         UPDATE memory_entries SET superseded_by = 'mem-4' WHERE id = 'mem-1'",
+    )
+    .unwrap();
+    drop(db);
+    place.later(1);
+    let report = import(&mut place, "carapace", &path);
+    assert_eq!(told(&report), ["entry 1/1/2"]);
+    let hits = place.call("memory_search", json!({ "query": "prefers" })).text;
+    assert!(hits.contains("Rust") && !hits.contains("TypeScript"), "{hits}");
+    assert_eq!(told(&import(&mut place, "carapace", &path)), ["entry 0/0/4"]);
+}
+
+#[test]
+fn the_weights_of_nanoclaw_come_along_and_its_keys_do_not() {
+    let (source, mut place) = (Source::new(NANOCLAW), Place::with("nanoclaw", &[]));
+    let report = import(&mut place, "nanoclaw", &source.path(""));
+    let facts =
+        place.rows("SELECT key, value, importance, activation, access_count FROM facts WHERE key = 'port'");
+    assert_eq!(facts, ["port | 3000 | 0.9 | 2.5 | 7"]);
+    assert_eq!(place.rows("SELECT count(*), max(weight) FROM recalled_together"), ["2 | 4"]);
+    let found = place.call("graph_search", json!({ "query": "When is Mama's birthday?" })).text;
+    assert!(found.contains("July 7"), "{found}");
+    assert_eq!(report.settings.len(), 1);
+    assert_eq!((report.settings[0].key, report.settings[0].value.as_str()), ("search.vector_weight", "0.7"));
+    assert!(!format!("{report:?}").contains("hidden-key"));
+}
+
+#[test]
+fn a_fact_that_ended_at_its_source_ends_here_but_not_because_a_table_broke() {
+    let (source, mut place) = (Source::new(NANOCLAW), Place::new());
+    import(&mut place, "nanoclaw", &source.path(""));
+    let file = source.path("data/facts.db");
+    rusqlite::Connection::open(&file)
+        .unwrap()
+        .execute_batch(
+            "DELETE FROM facts WHERE key = 'stack'; UPDATE facts SET value = '4000' WHERE key = 'port'",
+        )
+        .unwrap();
+    place.later(1);
+    import(&mut place, "nanoclaw", &source.path(""));
+    let current = "SELECT key, value FROM facts WHERE until IS NULL ORDER BY key";
+    assert_eq!(place.rows(current), ["birthday | July 7", "port | 4000"]);
+    // The table can't be read any more.
+    rusqlite::Connection::open(&file)
+        .unwrap()
+        .execute_batch("ALTER TABLE facts RENAME TO other; CREATE VIEW facts AS SELECT * FROM other")
+        .unwrap();
+    place.later(1);
+    let report = import(&mut place, "nanoclaw", &source.path(""));
+    assert_eq!(place.rows(current), ["birthday | July 7", "port | 4000"], "{:?}", told(&report));
+}
+
+#[test]
+fn the_last_writes_of_a_running_program_are_read_and_nothing_is_written_beside_it() {
+    let (source, mut place) = (Source::new(&[]), Place::new());
+    let file = source.path("koshi.db");
+    let db = rusqlite::Connection::open(&file).unwrap();
+    db.pragma_update(None, "journal_mode", "WAL").unwrap();
+    db.execute_batch(KOSHI[0].1).unwrap();
+    let names = || {
+        let mut names: Vec<_> =
+            fs::read_dir(source.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    // The claim looks at the file alone, which has no table yet.
+    db.execute_batch(
+        "PRAGMA wal_checkpoint; INSERT INTO memories (content) VALUES ('Only in the log: quokkas')",
+    )
+    .unwrap();
+    import(&mut place, "koshi", &file);
+    assert!(place.finds("quokkas")["text"].as_str().unwrap().contains("quokkas"));
+    assert_eq!(names(), before);
+    let left = fs::read_dir(place.group.folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(left.into_iter().all(|name| !name.starts_with("import-")));
+}
+
+#[test]
+fn a_hostile_database_costs_itself_only() {
+    // Truncated, with bytes changed, or with a view, a trigger or a generated column in place of a table.
+    let whole = {
+        let source = Source::new(KOSHI);
+        fs::read(source.path("koshi.db")).unwrap()
+    };
+    let mut place = Place::new();
+    let source = Source::new(&[]);
+    let file = source.path("koshi.db");
+    for cut in [0, 15, 16, 100, 1_000, 4_096, whole.len() / 2, whole.len() - 1] {
+        fs::write(&file, &whole[..cut]).unwrap();
+        let _ = try_import(&mut place, "koshi", &file, &Options::default());
+    }
+    for place_of in (0..whole.len()).step_by(whole.len() / 60) {
+        let mut bytes = whole.clone();
+        bytes[place_of] ^= 0xff;
+        fs::write(&file, &bytes).unwrap();
+        let _ = try_import(&mut place, "koshi", &file, &Options::default());
+    }
+    for sql in [
+        "CREATE VIEW memories AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS id, x AS content, x AS tags, x AS score, x AS last_hit_at FROM n",
+        "CREATE VIRTUAL TABLE memories USING fts5(content, tags, score, last_hit_at)",
+        "CREATE TABLE memories (id, content, tags, score, last_hit_at); INSERT INTO memories VALUES (1, zeroblob(100), x'ff', 'many', 1e999), (2, NULL, NULL, NULL, NULL), (3, CAST(x'ff41' AS TEXT), '[1]', -9e99, 'never')",
+    ] {
+        let source = Source::new(&[("koshi.db", sql)]);
+        let _ = try_import(&mut place, "koshi", &source.path("koshi.db"), &Options::default());
+    }
+    place.check();
+}
+
+#[test]
+fn a_detected_store_names_its_program() {
+    for (name, files, path, _) in DESIGNS {
+        let source = Source::new(files);
+        let found = nacre::import::detect(&source.path(path));
+        assert_eq!(found.iter().map(|format| format.name).collect::<Vec<_>>(), [*name]);
+    }
+    let source = Source::new(OPENCLAW);
+    assert_eq!(nacre::import::detect(&source.path(""))[0].name, "openclaw");
+    let source = Source::new(BRAIN);
+    for file in ["items.json", ".agent/tasks/tasks.json"] {
+        assert_eq!(nacre::import::detect(&source.path(file))[0].name, "brain", "{file}");
+    }
+}
+
+#[test]
+fn the_same_tasks_json_made_its_tasks_again() {
+    let (source, mut place) = (Source::new(BRAIN), Place::with("brain", &[]));
+    // The ids are taken here.
+    for number in 1..=2 {
+        place.call("task_add", json!({ "description": format!("Our own task {number}") }));
+    }
+    let file = source.path(".agent/tasks/tasks.json");
+    for times in 0..3 {
+        let report = import(&mut place, "brain", &file);
+        let expected = if times == 0 { "task 2/0/0" } else { "task 0/0/2" };
+        assert_eq!(told(&report), [expected]);
+        let caller = person(&place);
+        let done = nacre::project::import_tasks(&mut place.view_of(&caller), &file).unwrap();
+        assert_eq!((done.added, done.present), (0, 2));
+    }
+    assert_eq!(place.rows("SELECT count(*) FROM tasks"), ["4"]);
+    // A change there is a change here, unless the task was touched here.
+    let text = fs::read_to_string(&file)
+        .unwrap()
+        .replacen("pending", "done", 1)
+        .replace("\"priority\": 2", "\"priority\": 7");
+    fs::write(&file, text).unwrap();
+    place.call("task_update", json!({ "action": "cancel", "id": "TASK-004" }));
+    assert_eq!(told(&import(&mut place, "brain", &file)), ["task 0/1/1"]);
+    let rows = place.rows("SELECT status, priority FROM tasks ORDER BY number");
+    assert_eq!(rows, ["pending | 5", "pending | 5", "done | 1", "cancelled | 2"]);
 }

@@ -83,10 +83,14 @@ mod projects;
 mod compat;
 // Statements that contradict each other: who is told, what is recorded, how it is settled.
 mod conflicts;
+// Memories that name something that the repository of their project no longer has.
+mod stale;
 // Items: knowledge taken out of a project's files.
 mod items;
 // Tasks: what is to be done, and what waits for what.
 mod tasks;
+// tasks.json and items.json, which a person edits.
+mod live_files;
 // Maintenance: jobs when they are due.
 mod maintain;
 // Settings, their layers and their suggestions.

@@ -100,7 +100,7 @@ fn memory_line(builder: &TurnBuilder<'_>, hit: &Hit, best: &str) -> String {
     match (&hit.entry, &hit.document) {
         (Some(entry), _) => {
             let source = frame::source(entry.r#type.as_str(), other_project(builder, hit));
-            frame::line(&best, &source, &date, Some(entry.number))
+            frame::line(&best, &source, &(date + &frame::stale(&entry.stale)), Some(entry.number))
         }
         (_, Some(document)) => {
             let [from, to] = document.lines;

@@ -128,6 +128,7 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
         origin: origin.origin,
         private: draft.private.unwrap_or(old.as_ref().is_some_and(|old| old.private)),
         data: draft.data,
+        stale: Vec::new(),
         provenance: Provenance {
             session: origin.session.clone(),
             group: origin.group.to_string(),
@@ -385,6 +386,12 @@ pub(crate) fn archive(db: &Connection, now: Time, id: &EntryId) -> Result<()> {
     index::set_live(db, KIND, id.as_str(), false)
 }
 
+/// Makes an entry superseded by one that is not here.
+pub(crate) fn supersede_without(db: &Connection, now: Time, id: &EntryId) -> Result<()> {
+    db.run("UPDATE entries SET superseded_at = $2, archived_at = NULL WHERE id = $1", (id, now))?;
+    index::set_live(db, KIND, id.as_str(), false)
+}
+
 /// Makes an archived entry current again. One that is current stays as it is.
 pub(crate) fn unarchive(db: &Connection, now: Time, named: &EntryRef) -> Result<Entry> {
     let mut entry = get_current(db, named)?;
@@ -413,6 +420,7 @@ fn erase(db: &Connection, entry: &Entry) -> Result<()> {
     let id = &entry.id;
     index::remove(db, KIND, id.as_str())?;
     db.run("DELETE FROM entry_history WHERE entry = $1", [id])?;
+    db.run("DELETE FROM mentions WHERE entry = $1", [id])?;
     db.run("DELETE FROM entry_links WHERE entry = $1 OR other = $1", [id])?;
     conflict::forget(db, id.as_str())?;
     db.run("UPDATE entries SET superseded_by = $2 WHERE superseded_by = $1", (id, &entry.superseded_by))?;

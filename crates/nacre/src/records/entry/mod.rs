@@ -28,7 +28,7 @@ use crate::store::{Connection, FromSql, Params, Row, ToSql, Value};
 pub(crate) use change::{
     Draft, Edit, ErasedEntry, OnDuplicate, Origin, Place, archive, archive_lowest, check_content,
     content_hash, current_bytes, delete, identity, insert, insert_version, insert_with, is_purge_due, purge,
-    reinforce, restore, same_content, store, supersede, unarchive, unsupersede, update,
+    reinforce, restore, same_content, store, supersede, supersede_without, unarchive, unsupersede, update,
 };
 
 pub(crate) use replica::{
@@ -265,6 +265,10 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(skip)]
     pub data: Option<Data>,
+    /// What it names and the repository of its project no longer has, such as `src/a.rs is gone`.
+    #[serde(skip_serializing_if = "Vec::is_empty", skip_deserializing)]
+    #[schemars(skip)]
+    pub stale: Vec<String>,
     #[schemars(skip)]
     pub provenance: Provenance,
 }
@@ -288,7 +292,7 @@ pub struct Data {
 
 redact! {
     Entry {
-        id, content, tags, supersedes, superseded_by, data, provenance
+        id, content, tags, supersedes, superseded_by, data, stale, provenance
         / number, r#type, behavioral, score, superseded_at, archived_at, last_hit_at, last_returned_at, origin,
         private
     }
@@ -352,7 +356,9 @@ const CURRENT: &str = "superseded_at IS NULL AND archived_at IS NULL";
 
 const COLUMNS: &str = "number, id, type, content, tags, behavioral, score, supersedes, superseded_by, superseded_at, archived_at,
     confirmed_at, returned_at, session, created_at, source, narrative_id, task_id, private, data,
-    (SELECT value FROM meta WHERE key = 'group'), project, origin";
+    (SELECT value FROM meta WHERE key = 'group'), project, origin,
+    (SELECT string_agg(name || coalesce(' is now ' || successor, ' is gone'), '\n' ORDER BY name) FROM mentions
+        WHERE mentions.entry = entries.id AND gone_at IS NOT NULL AND NOT kept)";
 
 fn from_row(row: &Row<'_>) -> Result<Entry> {
     Ok(Entry {
@@ -372,6 +378,7 @@ fn from_row(row: &Row<'_>) -> Result<Entry> {
         private: row.get(18)?,
         origin: row.get(22)?,
         data: serde_json::from_str(row.text(19)?).ok(),
+        stale: row.text(23)?.lines().map(str::to_owned).collect(),
         provenance: Provenance {
             session: row.get(13)?,
             timestamp: row.get(14)?,

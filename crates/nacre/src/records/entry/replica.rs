@@ -125,6 +125,7 @@ pub(crate) fn from_fields(id: &str, fields: &BTreeMap<String, Value>, score: i64
         private,
         origin: get(fields, "origin")?,
         data: get(fields, "data")?,
+        stale: Vec::new(),
         provenance: Provenance {
             session: get(fields, "session")?,
             group: String::new(),

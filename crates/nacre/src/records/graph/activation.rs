@@ -96,6 +96,35 @@ pub(super) fn linked(db: &Connection, references: &[String]) -> Result<Vec<Strin
     Ok(strongest.into_iter().take(MAX_LINKED_FACTS * 8).map(|(other, _)| other).collect())
 }
 
+/// Sets how much a fact was used in another program.
+pub(crate) fn carry_over(
+    db: &Connection,
+    reference: &str,
+    activation: Option<f64>,
+    access_count: Option<i64>,
+    last_accessed: Option<Time>,
+) -> Result<()> {
+    let Some(id) = super::number(fact::KIND, reference) else { return Ok(()) };
+    let sql =
+        "UPDATE facts SET activation = coalesce($2, activation), access_count = coalesce($3, access_count),
+        last_accessed = coalesce($4, last_accessed) WHERE id = $1";
+    let activation = activation.map(|given| given.clamp(0.0, MAX_ACTIVATION));
+    db.run(sql, (id, activation, access_count.map(|count| count.max(0)), last_accessed)).map(drop)
+}
+
+/// Links two facts that another program recalled together. The stronger of two links counts.
+pub(crate) fn join(db: &Connection, one: &str, other: &str, weight: f64, at: Time) -> Result<()> {
+    let weight = weight.clamp(0.0, MAX_LINK_STRENGTH);
+    let sql = "INSERT INTO recalled_together (one, other, weight, at) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (one, other) DO UPDATE SET at = excluded.at, weight = CASE
+            WHEN recalled_together.weight < excluded.weight THEN excluded.weight ELSE recalled_together.weight END";
+    // Every pair is stored in both directions.
+    for (one, other) in [(one, other), (other, one)].into_iter().filter(|(one, other)| one != other) {
+        db.run(sql, (one, other, weight, at))?;
+    }
+    Ok(())
+}
+
 /// Deletes the links of a removed fact or relation.
 pub(super) fn forget(db: &Connection, reference: &str) -> Result<()> {
     // Every pair is stored in both directions, so that no lookup needs the other end.

@@ -137,6 +137,12 @@ pub(super) fn put(db: &Connection, new: &NewRow<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Returns the fact that an item became.
+pub(super) fn reference(db: &Connection, format: &str, key: &str) -> Result<Option<String>> {
+    let sql = "SELECT ref FROM imports WHERE format = $1 AND key = $2 AND kind = 'fact'";
+    db.row(sql, (format, key), |row| row.get(0))
+}
+
 /// Forgets an item.
 pub(super) fn drop(db: &Connection, format: &str, key: &str) -> Result<()> {
     db.run("DELETE FROM imports WHERE format = $1 AND key = $2", (format, key))?;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::identity::{Origin, hash};
 use super::source::{Source, head};
-use super::take::{Item, Sink, Thing};
+use super::take::{FactUse, Item, Sink, Thing};
 use crate::base::{Error, Result};
 use crate::records::graph::{ENTITY_TYPE, OBSERVATIONS, guard};
 use crate::records::session::import::{Item as Read, Values};
@@ -69,18 +69,29 @@ fn origin(source: &Source, number: usize, id: &str) -> Origin {
     Origin { path, line: Some(number), id: id.to_owned(), ..Origin::default() }
 }
 
+/// Returns the category that another program's word means.
+pub(super) fn category(word: &str) -> Option<&'static str> {
+    guard::class_of(word).or_else(|| {
+        guard::CATEGORIES.iter().map(|known| known.name).find(|known| known.eq_ignore_ascii_case(word))
+    })
+}
+
 fn entity(source: &Source, number: usize, name: &str, value: &Value, sink: &mut Sink<'_>) -> Result<()> {
     let kind = value["entityType"].as_str().unwrap_or_default();
-    let category = guard::class_of(kind).or_else(|| {
-        guard::CATEGORIES.iter().map(|known| known.name).find(|known| known.eq_ignore_ascii_case(kind))
-    });
+    let category = category(kind);
     let mut fact = |key: &'static str, value: &str| {
         sink.item(Item {
             key: hash(&[key, value]),
             origin: origin(source, number, name),
             at: None,
             private: false,
-            thing: Thing::Fact { entity: name.to_owned(), key, value: value.to_owned(), category },
+            thing: Thing::Fact {
+                entity: name.to_owned(),
+                key: key.to_owned(),
+                value: value.to_owned(),
+                category,
+                use_of: FactUse::default(),
+            },
         });
     };
     if !kind.trim().is_empty() {

@@ -9,16 +9,21 @@
 //! The input is untrusted: only a source of the wrong format stops an import. Skipped items are counted by
 //! reason and named.
 
+mod brain;
+mod carapace;
 mod chat;
 mod claude_code;
 mod codex;
 mod gemini;
 mod identity;
+mod koshi;
 mod markdown;
 mod mcp_memory;
 mod mem0;
+mod nanoclaw;
 mod openclaw;
 mod source;
+mod tables;
 mod take;
 mod vault;
 
@@ -56,6 +61,8 @@ pub struct Format {
     inner: &'static str,
     /// Whether items are identified by their place in the source, so that a name must mean one source.
     named: bool,
+    /// Whether it is recognised by something that no other program has.
+    certain: bool,
     /// Tells whether a file or folder is of this format.
     claims: fn(&Path) -> bool,
     read: fn(&Source, &mut Sink<'_>) -> Result<()>,
@@ -70,8 +77,53 @@ pub const FORMATS: &[Format] = &[
         usual: &[".openclaw/workspace"],
         inner: "workspace",
         named: true,
+        certain: false,
         claims: openclaw::claims,
         read: openclaw::read,
+    },
+    Format {
+        name: "nanoclaw",
+        reads: "a NanoClaw folder, or its facts.db",
+        becomes: "facts, relations, aliases and which facts belong together: the graph; lessons: memories; conversations: sessions; Markdown: documents",
+        usual: &[".nanoclaw"],
+        inner: "",
+        named: true,
+        certain: true,
+        claims: nanoclaw::claims,
+        read: nanoclaw::read,
+    },
+    Format {
+        name: "carapace",
+        reads: "a database of Carapace, its folder, or its Markdown memory",
+        becomes: "entries: memories, superseded ones as history; Markdown: documents",
+        usual: &[".carapace"],
+        inner: "",
+        named: true,
+        certain: true,
+        claims: carapace::claims,
+        read: carapace::read,
+    },
+    Format {
+        name: "koshi",
+        reads: "a database of Koshi",
+        becomes: "memories with their scores; archived ones stay archived",
+        usual: &[".koshi"],
+        inner: "",
+        named: true,
+        certain: true,
+        claims: koshi::claims,
+        read: koshi::read,
+    },
+    Format {
+        name: "brain",
+        reads: "a folder of Brain, items.json or tasks.json",
+        becomes: "transcripts: sessions; items.json: items; tasks.json: tasks; AGENT.md and MEMORY.md: documents",
+        usual: &[],
+        inner: "",
+        named: true,
+        certain: true,
+        claims: brain::claims,
+        read: brain::read,
     },
     Format {
         name: "claude-code",
@@ -80,6 +132,7 @@ pub const FORMATS: &[Format] = &[
         usual: &[".claude/projects"],
         inner: "projects",
         named: false,
+        certain: false,
         claims: claude_code::claims,
         read: claude_code::read,
     },
@@ -90,6 +143,7 @@ pub const FORMATS: &[Format] = &[
         usual: &[".codex/memories"],
         inner: "memories",
         named: true,
+        certain: false,
         claims: codex::claims,
         read: codex::read,
     },
@@ -100,6 +154,7 @@ pub const FORMATS: &[Format] = &[
         usual: &[".gemini/GEMINI.md"],
         inner: "GEMINI.md",
         named: true,
+        certain: false,
         claims: gemini::claims,
         read: gemini::read,
     },
@@ -110,6 +165,7 @@ pub const FORMATS: &[Format] = &[
         usual: &[],
         inner: "",
         named: true,
+        certain: false,
         claims: mcp_memory::claims,
         read: mcp_memory::read,
     },
@@ -120,6 +176,7 @@ pub const FORMATS: &[Format] = &[
         usual: &["basic-memory"],
         inner: "",
         named: true,
+        certain: false,
         claims: vault::is_basic_memory,
         read: vault::basic_memory,
     },
@@ -130,6 +187,7 @@ pub const FORMATS: &[Format] = &[
         usual: &[],
         inner: "",
         named: true,
+        certain: false,
         claims: vault::is_obsidian,
         read: vault::obsidian,
     },
@@ -140,6 +198,7 @@ pub const FORMATS: &[Format] = &[
         usual: &[],
         inner: "",
         named: false,
+        certain: false,
         claims: mem0::claims,
         read: mem0::read,
     },
@@ -150,6 +209,7 @@ pub const FORMATS: &[Format] = &[
         usual: &[],
         inner: "",
         named: false,
+        certain: false,
         claims: chat::is_chatgpt,
         read: chat::chatgpt,
     },
@@ -160,6 +220,7 @@ pub const FORMATS: &[Format] = &[
         usual: &[],
         inner: "",
         named: false,
+        certain: false,
         claims: chat::is_claude,
         read: chat::claude,
     },
@@ -170,6 +231,7 @@ pub const FORMATS: &[Format] = &[
         usual: &[],
         inner: "",
         named: true,
+        certain: false,
         claims: source::is_markdown,
         read: vault::plain,
     },
@@ -191,6 +253,9 @@ pub fn detect(path: &Path) -> Vec<&'static Format> {
         folders.into_iter().any(|folder| path.components().any(|part| part == folder))
     };
     if let Some(format) = claimed.iter().find(|format| is_usual(format)) {
+        return vec![format];
+    }
+    if let [format] = claimed.iter().filter(|format| format.certain).collect::<Vec<_>>()[..] {
         return vec![format];
     }
     // Every folder can be read as Markdown.
@@ -279,6 +344,9 @@ pub struct Report {
     pub skipped: BTreeMap<String, usize>,
     /// The first items that were skipped or left unchanged.
     pub notes: Vec<SkippedItem>,
+    /// Settings of Nacre that do what the source was set to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<SettingAdvice>,
     /// The first items that would be imported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<Sample>,
@@ -296,6 +364,14 @@ pub struct Report {
 pub struct SkippedItem {
     pub what: String,
     pub why: String,
+}
+
+/// A setting that does what the source was set to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "a key and a value")]
+pub struct SettingAdvice {
+    pub key: &'static str,
+    pub value: String,
 }
 
 /// An item that would be imported.

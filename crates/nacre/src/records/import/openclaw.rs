@@ -6,7 +6,7 @@ use std::path::Path;
 use super::identity::{Author, Origin, hash};
 use super::markdown::{self, Memory};
 use super::source::{Source, Text};
-use super::take::{Item, Sink, Thing};
+use super::take::{EntryState, Item, Sink, Thing};
 use crate::base::{Result, Time};
 use crate::records::entry::EntryType;
 
@@ -70,7 +70,12 @@ pub(super) fn entry(memory: &Memory, path: &str, at: Option<Time>, private: bool
         },
         at,
         private,
-        thing: Thing::Entry { r#type: type_of(&memory.section), content, tags: Vec::new() },
+        thing: Thing::Entry {
+            r#type: type_of(&memory.section),
+            content,
+            tags: Vec::new(),
+            state: EntryState::default(),
+        },
     }
 }
 

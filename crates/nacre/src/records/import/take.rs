@@ -10,10 +10,11 @@ mod step;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::BufRead;
+use std::path::{Path, PathBuf};
 
 use super::identity::{self, Author, NewRow, Origin, Row, hash};
 use super::source::{MAX_TEXT_BYTES, Source};
-use super::{Counts, Format, Options, Report, Sample, SkippedItem, add_messages};
+use super::{Counts, Format, Options, Report, Sample, SettingAdvice, SkippedItem, add_messages, markdown};
 use crate::base::caller::{Actor, Caller, is_marked, is_private};
 use crate::base::frame::{one_line, strip_injected};
 use crate::base::origin::RecordOrigin;
@@ -21,7 +22,10 @@ use crate::base::progress::{Progress, Unit};
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
+use crate::index::Lexicon;
 use crate::records::entry::{self, EntryType, MAX_TAG_CHARS, MAX_TAGS};
+use crate::records::project::live::{self, LiveFile};
+use crate::records::project::{item, task};
 use crate::records::session::{self, import as transcript};
 use crate::records::tombstone::Tombstones;
 use crate::records::workspace::change;
@@ -57,6 +61,7 @@ pub(super) enum Thing {
         r#type: EntryType,
         content: String,
         tags: Vec<String>,
+        state: EntryState,
     },
     /// `path` is relative to the folder of the format.
     Document {
@@ -65,9 +70,10 @@ pub(super) enum Thing {
     },
     Fact {
         entity: String,
-        key: &'static str,
+        key: String,
         value: String,
         category: Option<&'static str>,
+        use_of: FactUse,
     },
     Relation {
         subject: String,
@@ -78,6 +84,38 @@ pub(super) enum Thing {
         alias: String,
         entity: String,
     },
+    /// Two facts of this part, by their keys, that were often recalled together.
+    Together {
+        facts: [String; 2],
+        weight: f64,
+    },
+}
+
+/// What another program knows of an entry besides its text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EntryState {
+    pub(super) score: i64,
+    /// When it was last confirmed.
+    pub(super) confirmed_at: Option<Time>,
+    /// Why and since when it is not current, if it is not.
+    pub(super) past: Option<Past>,
+}
+
+/// Why an entry is not current.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Past {
+    Superseded(Time),
+    Archived(Time),
+}
+
+/// What another program knows of a fact besides its value.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FactUse {
+    pub(super) importance: Option<f64>,
+    pub(super) permanent: Option<bool>,
+    pub(super) activation: Option<f64>,
+    pub(super) access_count: Option<i64>,
+    pub(super) last_accessed: Option<Time>,
 }
 
 impl Item {
@@ -100,6 +138,7 @@ impl Thing {
             Thing::Fact { .. } => "fact",
             Thing::Relation { .. } => "relation",
             Thing::Alias { .. } => "alias",
+            Thing::Together { .. } => "link",
         }
     }
 
@@ -110,6 +149,7 @@ impl Thing {
             Thing::Fact { entity, key, value, .. } => hash(&[entity, key, value]),
             Thing::Relation { subject, predicate, object } => hash(&[subject, predicate, object]),
             Thing::Alias { alias, entity } => hash(&[alias, entity]),
+            Thing::Together { weight, .. } => hash(&[&weight.to_string()]),
         }
     }
 
@@ -120,7 +160,13 @@ impl Thing {
             Thing::Fact { entity, key, value, .. } => format!("{entity}: {key} = {}", one_line(value)),
             Thing::Relation { subject, predicate, object } => format!("{subject} {predicate} {object}"),
             Thing::Alias { alias, entity } => format!("{alias} = {entity}"),
+            Thing::Together { weight, .. } => format!("two facts recalled together ({weight})"),
         }
+    }
+
+    /// Tells whether it is an entry that is no longer current at its source.
+    fn is_past(&self) -> bool {
+        matches!(self, Thing::Entry { state: EntryState { past: Some(_), .. }, .. })
     }
 }
 
@@ -129,6 +175,8 @@ impl Thing {
 struct Part {
     hash: String,
     items: Vec<Item>,
+    /// Whether all of it was read, so that what is missing was removed.
+    is_whole: bool,
 }
 
 /// Returns the progress of a source whose size is not known.
@@ -171,6 +219,7 @@ impl<'a> Sink<'a> {
             sessions: 0,
             skipped: BTreeMap::new(),
             notes: Vec::new(),
+            settings: Vec::new(),
             samples: Vec::new(),
             statements: Vec::new(),
             conflicts: None,
@@ -210,7 +259,51 @@ impl<'a> Sink<'a> {
     }
 
     /// Adds an item to the current part.
-    pub(super) fn item(&mut self, mut item: Item) {
+    pub(super) fn item(&mut self, item: Item) {
+        match self.pieces(&item) {
+            Some(pieces) => pieces.into_iter().for_each(|piece| self.put(piece)),
+            None => self.put(item),
+        }
+    }
+
+    /// Returns the entries that a text becomes where documents are not searched: one for each bullet and paragraph, and several
+    /// for one that is too long.
+    fn pieces(&self, item: &Item) -> Option<Vec<Item>> {
+        if self.view.settings().documents.index {
+            return None;
+        }
+        let (text, r#type, state) = match &item.thing {
+            Thing::Document { text, .. } => (text, None, EntryState::default()),
+            Thing::Entry { content, r#type, state, .. }
+                if content.chars().count() > entry::MAX_CONTENT_CHARS =>
+            {
+                (content, Some(*r#type), *state)
+            }
+            _ => return None,
+        };
+        let private = item.private || self.is_private(&item.origin.path, text);
+        let mut pieces = Vec::new();
+        for memory in markdown::memories(text) {
+            for content in split(&memory.content(), entry::MAX_CONTENT_CHARS) {
+                let section = memory.section.join(" / ");
+                pieces.push(Item {
+                    key: hash(&[&item.key, &section, &content]),
+                    origin: Origin { line: Some(memory.line), section, ..item.origin.clone() },
+                    at: item.at,
+                    private,
+                    thing: Thing::Entry {
+                        r#type: r#type.unwrap_or(EntryType::Fact),
+                        content,
+                        tags: Vec::new(),
+                        state,
+                    },
+                });
+            }
+        }
+        (!pieces.is_empty()).then_some(pieces)
+    }
+
+    fn put(&mut self, mut item: Item) {
         item.at = item.at.map(|at| at.min(self.caller.now));
         if let Thing::Entry { r#type, content, tags, .. } = &mut item.thing {
             if item.origin.author == Author::Others && r#type.behavioral() {
@@ -223,7 +316,7 @@ impl<'a> Sink<'a> {
                     let path = format!("{}-{}.md", item.origin.path, &hash(&[&item.key])[..8]);
                     let text = std::mem::take(content);
                     item.thing = Thing::Document { path, text };
-                    return self.item(item);
+                    return self.put(item);
                 }
                 Err(error) => return self.skip(&named(&item), error.to_string()),
             }
@@ -277,12 +370,22 @@ impl<'a> Sink<'a> {
         self.close(hash(&[&self.source.name, part]))
     }
 
+    /// Ends a part of which only some was read: what is missing may still be there.
+    pub(super) fn end_broken(&mut self, part: &str) -> Result<()> {
+        let hash = hash(&[&self.source.name, part]);
+        self.close_as(hash, false)
+    }
+
     /// Ends a part whose name means the same in every source of the format.
     pub(super) fn end_of(&mut self, part: &str) -> Result<()> {
         self.close(hash(&[part]))
     }
 
     fn close(&mut self, hash: String) -> Result<()> {
+        self.close_as(hash, true)
+    }
+
+    fn close_as(&mut self, hash: String, is_whole: bool) -> Result<()> {
         let items = std::mem::take(&mut self.items);
         let bytes: usize = items
             .iter()
@@ -292,7 +395,7 @@ impl<'a> Sink<'a> {
             })
             .sum();
         self.waiting = (self.waiting.0 + items.len() + 1, self.waiting.1 + bytes);
-        self.parts.push(Part { hash, items });
+        self.parts.push(Part { hash, items, is_whole });
         if self.waiting.0 >= BATCH_ITEMS || self.waiting.1 >= BATCH_BYTES { self.flush() } else { Ok(()) }
     }
 
@@ -531,6 +634,111 @@ impl<'a> Sink<'a> {
     pub(super) fn now(&self) -> Time {
         self.caller.now
     }
+
+    /// Returns the folder for copies that reading needs.
+    pub(super) fn scratch(&self) -> PathBuf {
+        self.view.folder().to_owned()
+    }
+
+    /// Names a setting of Nacre that does what the source was set to.
+    pub(super) fn advise(&mut self, key: &'static str, value: String) {
+        self.report.settings.push(SettingAdvice { key, value });
+    }
+
+    /// Imports a `tasks.json`.
+    pub(super) fn tasks(&mut self, path: &str, text: &str) -> Result<()> {
+        let (caller, dry_run, file) = (self.caller, self.report.dry_run, Path::new(path));
+        self.follow_live(LiveFile::Tasks)?;
+        let take =
+            |db: &Connection| task::import(db, file, text, (caller.actor_name(), task::IMPORT_SESSION));
+        let done = match dry_run {
+            true => self.view.write(|tx| tx.undone(take)),
+            false => self.view.write(|tx| {
+                let done = take(tx)?;
+                if done.added + done.changed > 0 {
+                    audit::Row::new("task_import")
+                        .with("tasks", done.added + done.changed)
+                        .append(tx, caller)?;
+                }
+                Ok(done)
+            }),
+        };
+        match done {
+            Ok(done) => {
+                let counts = self.count("task");
+                counts.added += done.added;
+                counts.changed += done.changed;
+                counts.present += done.present;
+            }
+            Err(Error::BadTasks { problem, .. }) => self.skip(path, problem),
+            Err(error) => return Err(error),
+        }
+        self.follow_live(LiveFile::Tasks)
+    }
+
+    /// Keeps the file of the records in step.
+    fn follow_live(&mut self, file: LiveFile) -> Result<()> {
+        match self.report.dry_run {
+            true => Ok(()),
+            false => live::follow(&mut self.view, file).map(drop),
+        }
+    }
+
+    /// Imports an `items.json` of the project in a folder.
+    pub(super) fn items(&mut self, path: &str, folder: &Path, text: &str) -> Result<()> {
+        let (caller, dry_run) = (self.caller, self.report.dry_run);
+        let (items, broken) = match item::read(text) {
+            Ok(read) => read,
+            Err(problem) => {
+                self.skip(path, problem);
+                return Ok(());
+            }
+        };
+        for why in broken {
+            self.skip(path, why);
+        }
+        self.follow_live(LiveFile::Items)?;
+        let take =
+            |db: &Connection, lexicon: &mut Lexicon| item::import(db, lexicon, folder, &items, caller.now);
+        let done = self.view.write_indexed(|tx, lexicon| match dry_run {
+            true => tx.undone(|tx| take(tx, lexicon)),
+            false => {
+                let done = take(tx, lexicon)?;
+                if done.added + done.changed > 0 {
+                    audit::Row::new("item_import")
+                        .with("items", done.added + done.changed)
+                        .append(tx, caller)?;
+                }
+                Ok(done)
+            }
+        })?;
+        let counts = self.count("item");
+        counts.added += done.added;
+        counts.changed += done.changed;
+        counts.present += done.present;
+        counts.kept += done.kept;
+        self.follow_live(LiveFile::Items)
+    }
+}
+
+/// Cuts a text into pieces of at most so many characters, at paragraphs, lines, sentences or words.
+fn split(text: &str, most: usize) -> Vec<String> {
+    let mut pieces = Vec::new();
+    let mut rest = text.trim();
+    while rest.chars().count() > most {
+        let end = rest.char_indices().nth(most).map_or(rest.len(), |(end, _)| end);
+        let head = &rest[..end];
+        let cut = ["\n\n", "\n", ". ", "。", " "]
+            .iter()
+            .filter_map(|mark| head.rfind(mark).map(|at| at + mark.len()))
+            .find(|at| *at > end / 2)
+            .unwrap_or(end);
+        pieces.push(rest[..cut].trim().to_owned());
+        rest = rest[cut..].trim_start();
+    }
+    pieces.push(rest.to_owned());
+    pieces.retain(|piece| !piece.is_empty());
+    pieces
 }
 
 /// Returns a document with a private mark in its front matter.

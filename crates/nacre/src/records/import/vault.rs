@@ -8,7 +8,7 @@ use super::identity::{Author, Origin, hash};
 use super::markdown;
 use super::openclaw::time_of;
 use super::source::{Source, Text};
-use super::take::{Item, Sink, Thing};
+use super::take::{FactUse, Item, Sink, Thing};
 use crate::base::Result;
 use crate::records::graph::OBSERVATIONS;
 
@@ -130,5 +130,11 @@ fn note(source: &Source, graph: Graph, text: Text, sink: &mut Sink<'_>) {
 }
 
 fn fact(title: &str, key: &'static str, value: String) -> Thing {
-    Thing::Fact { entity: title.to_owned(), key, value, category: None }
+    Thing::Fact {
+        entity: title.to_owned(),
+        key: key.to_owned(),
+        value,
+        category: None,
+        use_of: FactUse::default(),
+    }
 }

@@ -1,18 +1,22 @@
 //! Items: rows extracted from a project's files, and their passages. Only extraction writes them.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::FileItems;
 use super::extract::{FoundItem, ItemType};
 use crate::base::ids::ProjectName;
 use crate::base::redact::redact;
-use crate::base::{Result, Time};
-use crate::index::{Passage, Writer};
+use crate::base::{Error, Result, Time};
+use crate::index::{Lexicon, Passage, Writer};
 use crate::store::{Connection, Row};
 
 /// The kind of an item's passage.
 pub(crate) const KIND: &str = "item";
+/// The maximum number of characters of an item that comes from a file.
+const MAX_CONTENT_CHARS: usize = 4_000;
 
 /// One extracted item of a project, with the fields of `items.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -148,6 +152,155 @@ pub(super) fn replace(
         writer.remove(KIND, gone)?;
     }
     Ok((added, old.len()))
+}
+
+/// How many items of a file are new, changed, here already, or left as they are here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ImportedItems {
+    pub(crate) added: usize,
+    pub(crate) changed: usize,
+    pub(crate) present: usize,
+    pub(crate) kept: usize,
+}
+
+/// An item of an `items.json`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FileItem {
+    #[serde(default)]
+    id: String,
+    r#type: String,
+    #[serde(default)]
+    title: String,
+    content: String,
+    #[serde(default)]
+    source_file: String,
+    #[serde(default)]
+    line_number: i64,
+    #[serde(default = "certain")]
+    confidence: f64,
+    #[serde(default)]
+    extracted_at: Option<String>,
+}
+
+fn certain() -> f64 {
+    1.0
+}
+
+/// Reads an `items.json`. Returns its items, and why some of them can't be read. The error says why all of it can't.
+pub(crate) fn read(text: &str) -> Result<(Vec<Item>, Vec<String>), String> {
+    let values: Vec<serde_json::Value> =
+        serde_json::from_str(text).map_err(|problem| format!("is not a list of items: {problem}"))?;
+    let (mut items, mut broken) = (Vec::new(), Vec::new());
+    for value in values {
+        match serde_json::from_value::<FileItem>(value)
+            .map_err(|problem| problem.to_string())
+            .and_then(checked)
+        {
+            Ok(item) => items.push(item),
+            Err(problem) => broken.push(format!("an item that can't be read: {problem}")),
+        }
+    }
+    Ok((items, broken))
+}
+
+fn checked(item: FileItem) -> Result<Item, String> {
+    let FileItem { id, r#type, title, content, source_file, line_number, confidence, extracted_at } = item;
+    let r#type = ItemType::of_name(&r#type.to_lowercase())
+        .ok_or_else(|| format!("unknown type `{}`", crate::base::text::shorten(&r#type)))?;
+    let content = content.trim().to_owned();
+    let length = content.chars().count();
+    if !(1..=MAX_CONTENT_CHARS).contains(&length) {
+        return Err(format!("its content has {length} characters; 1 to {MAX_CONTENT_CHARS} are allowed"));
+    }
+    let is_id = |id: &str| {
+        (1..=80).contains(&id.len()) && id.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:".contains(c))
+    };
+    let id = match is_id(&id) {
+        true => id,
+        false => format!(
+            "item_{}",
+            &blake3::hash(format!("{id}\0{source_file}\0{content}").as_bytes()).to_hex()[..16]
+        ),
+    };
+    let cut = |text: &str, most: usize| text.trim().chars().take(most).collect::<String>();
+    let title = if title.trim().is_empty() { cut(&content, 80) } else { cut(&title, 200) };
+    let at = extracted_at.as_deref().and_then(Time::parse).unwrap_or(Time::from_millis(0));
+    Ok(Item {
+        id,
+        r#type,
+        title,
+        content,
+        source_file: cut(&source_file, 500),
+        line_number: line_number.max(0),
+        confidence: if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 1.0 },
+        extracted_at: at,
+    })
+}
+
+/// Imports the items of a project's folder. Items that extraction found here stay as they are.
+pub(crate) fn import(
+    db: &Connection,
+    lexicon: &mut Lexicon,
+    folder: &Path,
+    items: &[Item],
+    now: Time,
+) -> Result<ImportedItems> {
+    let project = super::current::adopt(db, Some(folder))?;
+    let Some(project) = project.map(|name| super::known(db, &name)).transpose()? else {
+        return Err(Error::BadSource { path: folder.to_owned(), problem: "can't be a project".into() });
+    };
+    let mut done = ImportedItems::default();
+    let mut writer = Writer::new(db, lexicon)?;
+    for item in items {
+        match get(db, &item.id)? {
+            Some(known) if same(&known.item, item) => done.present += 1,
+            Some(known) if known.project != project.name || project.extracted_at.is_some() => done.kept += 1,
+            known => {
+                put(db, &mut writer, project.number, item, now)?;
+                if known.is_some() { done.changed += 1 } else { done.added += 1 }
+            }
+        }
+    }
+    writer.finish()?;
+    Ok(done)
+}
+
+/// Tells whether two items say the same.
+pub(super) fn same(one: &Item, other: &Item) -> bool {
+    let fields = |item: &Item| {
+        let Item { r#type, title, content, source_file, line_number, confidence, .. } = item.clone();
+        (r#type.as_str(), title, content, source_file, line_number, confidence.to_bits())
+    };
+    fields(one) == fields(other)
+}
+
+/// Writes an item with its passage.
+pub(super) fn put(
+    db: &Connection,
+    writer: &mut Writer<'_>,
+    project: i64,
+    item: &Item,
+    now: Time,
+) -> Result<()> {
+    let Item { id, r#type, title, content, source_file, line_number, confidence, extracted_at } = item;
+    let at = if extracted_at.as_millis() == 0 { now } else { *extracted_at };
+    let sql = "INSERT INTO items (id, project, path, line, type, title, content, confidence, extracted_at, private)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, false) ON CONFLICT (id) DO UPDATE SET path = excluded.path,
+        line = excluded.line, type = excluded.type, title = excluded.title, content = excluded.content,
+        confidence = excluded.confidence";
+    db.run(sql, (id, project, source_file, line_number, r#type.as_str(), title, content, confidence, at))?;
+    // Every item belongs to a file; one that was never read here is read by the next extraction.
+    let sql =
+        "INSERT INTO project_files (project, path, size, hash) VALUES ($1, $2, 0, '') ON CONFLICT DO NOTHING";
+    db.run(sql, (project, source_file))?;
+    writer.put(&passage(id, *r#type, title, content, source_file, at))
+}
+
+/// Removes an item with its passage.
+pub(super) fn remove(db: &Connection, writer: &mut Writer<'_>, id: &str) -> Result<()> {
+    db.run("DELETE FROM items WHERE id = $1", [id])?;
+    writer.remove(KIND, id)
 }
 
 /// Returns the id of an item, derived from its content, so that reading a file again gives the same id.

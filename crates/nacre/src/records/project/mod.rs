@@ -9,6 +9,7 @@ pub(crate) mod current;
 mod extract;
 mod ignore;
 pub(crate) mod item;
+pub(crate) mod live;
 pub(crate) mod replica;
 pub(crate) mod task;
 mod walk;
@@ -34,11 +35,13 @@ use crate::store::walk::{Note, ReadResult, WalkedFile};
 use crate::store::{self, audit};
 
 use extract::{FoundItem, Language};
+use live::LiveFile;
 use walk::SkippedFiles;
 
 pub use current::{git_root, root};
 pub use extract::ItemType;
 pub use item::{Item, ProjectItem};
+pub use live::problems as file_problems;
 pub use task::{Change, Status, Task, TaskImportReport};
 
 /// The maximum size of a file in bytes. Larger files are data or generated.
@@ -109,7 +112,8 @@ pub fn extract(
 /// Deletes a project and its items. Its folder is not touched.
 pub fn forget(view: &mut View<'_>, name: &ProjectName) -> Result<Project> {
     let caller = view.caller();
-    view.write_indexed(|tx, lexicon| {
+    live::follow(view, LiveFile::Items)?;
+    let project = view.write_indexed(|tx, lexicon| {
         let project = known(tx, name)?;
         let mut writer = Writer::new(tx, lexicon)?;
         let sql = "SELECT id FROM items WHERE project = $1";
@@ -127,7 +131,9 @@ pub fn forget(view: &mut View<'_>, name: &ProjectName) -> Result<Project> {
         }
         audit::Row::new("project_forget").with("items", ids.len()).append(tx, caller)?;
         Ok(project)
-    })
+    })?;
+    live::follow(view, LiveFile::Items)?;
+    Ok(project)
 }
 
 /// Returns the projects whose files are read, by name.
@@ -226,6 +232,8 @@ fn extract_project(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<ExtractReport> {
     let caller = view.caller();
+    // Edits of items.json come first: extraction replaces the items of files that changed.
+    live::follow(view, LiveFile::Items)?;
     let root = PathBuf::from(&project.folder);
     let mut before = view.read_all(|db| files(db, project.number))?;
     let (mut passed, mut batch) = (SkippedFiles::default(), Batch::default());
@@ -313,6 +321,7 @@ fn extract_project(
         let count = |items: usize| i64::try_from(items).unwrap_or(i64::MAX);
         view.tell_write("items", project.name.as_str(), count(added) - count(removed));
     }
+    live::follow(view, LiveFile::Items)?;
     let SkippedFiles { others, ignored, skipped, .. } = passed;
     Ok(ExtractReport {
         project: project.name.clone(),
@@ -447,9 +456,12 @@ impl Batch {
 pub fn import_tasks(view: &mut View<'_>, path: &Path) -> Result<TaskImportReport> {
     let caller = view.caller();
     let text = fs::read_to_string(path).map_err(Error::io(path))?;
-    view.write(|tx| {
-        let done = task::import(tx, path, &text, (caller.actor_name(), caller.session.as_str()))?;
-        audit::Row::new("task_import").with("tasks", done.added).append(tx, caller)?;
+    live::follow(view, LiveFile::Tasks)?;
+    let done = view.write(|tx| {
+        let done = task::import(tx, path, &text, (caller.actor_name(), task::IMPORT_SESSION))?;
+        audit::Row::new("task_import").with("tasks", done.added + done.changed).append(tx, caller)?;
         Ok(done)
-    })
+    })?;
+    live::follow(view, LiveFile::Tasks)?;
+    Ok(done)
 }

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::call::Write;
-use crate::base::frame::one_line;
+use crate::base::frame::{self, one_line};
 use crate::base::ids::{EntryId, EntryRef};
 use crate::base::origin::RecordOrigin;
 use crate::base::redact::Redact;
@@ -67,7 +67,7 @@ struct EntryIdentity {
 }
 
 fn say_entry(entry: &Entry, calendar: &Calendar) -> String {
-    let date = calendar.date(entry.provenance.timestamp);
+    let date = calendar.date(entry.provenance.timestamp) + &frame::stale(&entry.stale);
     let mut text = format!("[id:{}] [{}] {} ({date})", entry.number, entry.r#type, one_line(&entry.content));
     let _ = write!(text, " score {}", entry.score);
     if let Some(origin) = entry.origin.mark() {

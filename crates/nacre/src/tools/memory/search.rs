@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::caller::Actor;
-use crate::base::frame::one_line;
+use crate::base::frame::{self, one_line};
 use crate::base::ids::{CollectionName, EntryId, ProjectName};
 use crate::base::{Calendar, Time};
 use crate::group::JointRecall;
 use crate::index::Scope;
 use crate::records::entry::{EntryType, Tags};
-use crate::records::project;
+use crate::records::project::{self, live::LiveFile};
 use crate::records::workspace::memory_file;
 use crate::search::{self, SearchResults};
 use crate::tools::call::{Call, ToolResult};
@@ -85,6 +85,12 @@ impl Request for SearchRequest {
         // Documents are searched only by a query.
         let asked = !self.query.trim().is_empty();
         let (scope, missing) = if asked { call.follow_documents(scope) } else { (scope, None) };
+        let mut unread_files = Vec::new();
+        if scope.contains(&Scope::Items) {
+            for file in [LiveFile::Tasks, LiveFile::Items] {
+                unread_files.extend(call.follow_live(file)?);
+            }
+        }
         let caller = call.caller;
         let project = call.read(|db| {
             self.project.iter().try_for_each(|name| project::check(db, name))?;
@@ -109,6 +115,7 @@ impl Request for SearchRequest {
         let now = call.caller.now;
         let mut found = search::search(call.view(), &request)?;
         found.missing.extend(missing);
+        found.missing.extend(unread_files);
         found.missing.extend(status::damage_note(call.view()).map(str::to_owned));
         let shown = found.hits.iter().flat_map(|hit| {
             let own = hit.document.iter().filter(|document| document.collection.is_none());
@@ -165,7 +172,8 @@ impl Request for SearchRequest {
             let project = answer.other_project(hit).filter(|_| hit.item.is_none());
             let project = project.map(|name| format!(", from project {}", one_line(name.as_str())));
             let project = project.unwrap_or_default();
-            let date = calendar.date(hit.at) + &project;
+            let stale = hit.entry.as_ref().map(|entry| frame::stale(&entry.stale)).unwrap_or_default();
+            let date = calendar.date(hit.at) + &project + &stale;
             let line = one_line(&hit.text);
             if let Some(entry) = &hit.entry {
                 let _ = write!(text, "[id:{}] [{}] {line} ({date})", entry.number, entry.r#type);

@@ -13,7 +13,7 @@ use crate::base::redact::redact;
 use crate::base::{Calendar, Result};
 use crate::group::View;
 use crate::records::entry::{self, Draft, EntryType, OnDuplicate, Ownership, Tags};
-use crate::records::project;
+use crate::records::{project, stale};
 use crate::search::{self, Contradiction, NewStatement};
 use crate::tools::call::{Call, ToolResult};
 use crate::tools::conflict::say_contradictions;
@@ -143,6 +143,9 @@ impl Request for StoreRequest {
         if let Some(old) = &self.supersedes {
             call.check_seen(old)?;
         }
+        // The folder is that of another project if the call names one.
+        let folder = caller.project_folder.as_deref().filter(|_| self.project.is_none());
+        let observed = stale::observe(folder, &self.content);
         let (content, tags, supersedes, private) = (self.content, self.tags, self.supersedes, self.private);
         // An untrusted session changes no entry that it did not write.
         let on_duplicate = match call.caller.untrusted {
@@ -164,6 +167,7 @@ impl Request for StoreRequest {
             }
             if !stored.duplicate {
                 record_conflicts(write, &stored.entry, &contradicts)?;
+                stale::record(write.db, &stored.entry, &observed, write.origin.now)?;
             }
             match &stored.superseded {
                 Some(old) => {

@@ -9,6 +9,8 @@ use crate::base::redact::redact;
 use crate::base::{Calendar, Error, Result};
 use crate::group::View;
 use crate::records::entry::{self, Edit, Entry, EntryType, Tags};
+use crate::records::project::current;
+use crate::records::stale;
 use crate::search::{self, Contradiction, NewStatement};
 use crate::tools::call::{Call, ToolResult};
 use crate::tools::conflict::say_contradictions;
@@ -85,10 +87,20 @@ impl Request for UpdateRequest {
             })?,
             None => Vec::new(),
         };
+        let observed = content.as_deref().map(|content| {
+            let project = call.read(|db| {
+                Ok((entry::get(db, &self.id)?.provenance.project, current::of_caller(db, call.caller)?))
+            });
+            let is_here = project.is_ok_and(|(own, here)| own.is_some() && own == here);
+            stale::observe(call.caller.project_folder.as_deref().filter(|_| is_here), content)
+        });
         let edit = Edit { content, tags, r#type, private, data: None };
         let entry = call.write(|write| {
             let entry = entry::update(write.db, &write.origin, &self.id, edit)?;
             record_conflicts(write, &entry, &contradicts)?;
+            if let Some(observed) = &observed {
+                stale::record(write.db, &entry, observed, write.origin.now)?;
+            }
             write.record(&entry.id, "chars", entry.content.chars().count());
             Ok(entry)
         })?;

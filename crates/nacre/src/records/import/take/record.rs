@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::step::{Step, claim_kind, kind_of, steps};
-use super::{Caller, Counts, Format, Item, NewRow, Part, Row, Thing, identity, named, said};
+use super::step::{Step, claim_kind, is_current, kind_of, steps};
+use super::{
+    Caller, Counts, EntryState, FactUse, Format, Item, NewRow, Part, Past, Row, Thing, hash, identity, named,
+    said,
+};
 use crate::base::ids::{EntryId, EntryRef};
 use crate::base::origin::RecordOrigin;
 use crate::base::{Error, Result};
@@ -59,12 +62,19 @@ impl Importer<'_> {
                 let kind = step.item.thing.kind();
                 match (&step.item.thing, &step.known) {
                     (Thing::Document { .. }, _) => {}
+                    (thing, Some(row))
+                        if thing.is_past() && row.hash == step.hash && is_current(self.tx, row)? =>
+                    {
+                        later.push((part, step));
+                    }
                     (_, Some(row)) if row.hash == step.hash && row.key == step.key => {
                         done.count(kind_of(row)).present += 1;
                     }
                     (_, Some(row)) if row.hash.is_empty() => done.count(kind).kept += 1,
                     // Changes and aliases create index writers of their own.
-                    (Thing::Alias { .. }, _) | (Thing::Entry { .. }, Some(_)) => later.push((part, step)),
+                    (Thing::Alias { .. } | Thing::Together { .. }, _) | (Thing::Entry { .. }, Some(_)) => {
+                        later.push((part, step));
+                    }
                     _ => self.add(&mut writer, part, &step, done)?,
                 }
             }
@@ -82,6 +92,11 @@ impl Importer<'_> {
                     let added = graph::name::add_alias(self.tx, &self.origin(step.item), alias, entity);
                     let added = added.map(|(_, new)| (alias.clone(), new.is_some()));
                     self.claimed(part, &step, added, done)?;
+                }
+                (Thing::Together { facts, weight }, _) => self.join(part, &step, facts, *weight, done)?,
+                (Thing::Entry { state, .. }, Some(row)) if row.hash == step.hash && state.past.is_some() => {
+                    self.retire(row, state)?;
+                    done.count("entry").changed += 1;
                 }
                 (Thing::Entry { .. }, Some(row)) => self.change(part, &step, row, done)?,
                 _ => {}
@@ -109,12 +124,29 @@ impl Importer<'_> {
                 done.count_entry(&entry, new);
                 self.know(part, step, entry.as_str(), new)
             }
-            Thing::Fact { entity, key, value, category } => {
+            Thing::Fact { entity, key, value, category, use_of } => {
+                let FactUse { importance, permanent, .. } = *use_of;
                 let draft =
-                    graph::fact::Draft { entity, key, value, category: *category, ..Default::default() };
+                    graph::fact::Draft { entity, key, value, category: *category, importance, permanent };
                 let set = graph::fact::set_with(self.tx, writer, &self.origin(step.item), &draft);
                 if let Err(Error::SkippedStatement { .. }) = &set {
-                    return self.store_as_entry(writer, part, step, &format!("{entity}: {value}"), done);
+                    let words = match key.as_str() {
+                        graph::OBSERVATIONS | graph::ENTITY_TYPE => format!("{entity}: {value}"),
+                        key => format!("{entity}: {key} = {value}"),
+                    };
+                    return self.store_as_entry(writer, part, step, &words, done);
+                }
+                if let Ok(set) = set.as_ref().map_err(drop)
+                    && !set.known
+                {
+                    let FactUse { activation, access_count, last_accessed, .. } = *use_of;
+                    graph::activation::carry_over(
+                        self.tx,
+                        &set.fact.id,
+                        activation,
+                        access_count,
+                        last_accessed,
+                    )?;
                 }
                 self.claimed(part, step, set.map(|set| (set.fact.id, !set.known)), done)
             }
@@ -123,7 +155,7 @@ impl Importer<'_> {
                 let added = graph::relation::add_with(self.tx, writer, &self.origin(step.item), ends);
                 self.claimed(part, step, added.map(|added| (added.relation.id, !added.known)), done)
             }
-            Thing::Document { .. } | Thing::Alias { .. } => Ok(()),
+            Thing::Document { .. } | Thing::Alias { .. } | Thing::Together { .. } => Ok(()),
         }
     }
 
@@ -148,7 +180,12 @@ impl Importer<'_> {
             origin: step.item.origin.clone(),
             at: step.item.at,
             private: step.item.private,
-            thing: Thing::Entry { r#type: EntryType::Fact, content, tags: vec![self.format.name.to_owned()] },
+            thing: Thing::Entry {
+                r#type: EntryType::Fact,
+                content,
+                tags: vec![self.format.name.to_owned()],
+                state: EntryState::default(),
+            },
         };
         let (entry, new) = self.store(writer, &item)?;
         done.count_entry(&entry, new);
@@ -158,7 +195,12 @@ impl Importer<'_> {
 
     /// Stores an entry, or finds the one with the same content. Returns whether it is new.
     fn store(&self, writer: &mut Writer<'_>, item: &Item) -> Result<(EntryId, bool)> {
-        let Thing::Entry { r#type, content, tags } = &item.thing else { unreachable!("asked before") };
+        let Thing::Entry { r#type, content, tags, state } = &item.thing else { unreachable!("asked before") };
+        let (superseded_at, archived_at) = match state.past {
+            Some(Past::Superseded(at)) => (Some(at.min(self.caller.now)), None),
+            Some(Past::Archived(at)) => (None, Some(at.min(self.caller.now))),
+            None => (None, None),
+        };
         self.deleted.check(content)?;
         if let Some(same) = entry::same_content(self.tx, self.caller.visibility, (content, None), None)? {
             return Ok((same.id, false));
@@ -171,16 +213,17 @@ impl Importer<'_> {
             content: content.clone(),
             tags: Tags::new(tags),
             behavioral: r#type.behavioral(),
-            score: 0,
+            score: state.score,
             supersedes: None,
             superseded_by: None,
-            superseded_at: None,
-            archived_at: None,
-            last_hit_at: None,
+            superseded_at,
+            archived_at,
+            last_hit_at: state.confirmed_at.map(|at| at.min(now)),
             last_returned_at: None,
             origin: self.origin,
             private: item.private,
             data: None,
+            stale: Vec::new(),
             provenance: entry::Provenance {
                 session: self.caller.session.clone(),
                 group: self.group.to_owned(),
@@ -247,6 +290,45 @@ impl Importer<'_> {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Makes an entry history that is no longer current at its source.
+    fn retire(&self, row: &Row, state: &EntryState) -> Result<()> {
+        let Ok(id) = row.reference.parse::<EntryId>() else { return Ok(()) };
+        match state.past {
+            Some(Past::Superseded(at)) => entry::supersede_without(self.tx, at.min(self.caller.now), &id),
+            Some(Past::Archived(at)) => entry::archive(self.tx, at.min(self.caller.now), &id),
+            None => Ok(()),
+        }
+    }
+
+    /// Records that two facts were often recalled together at their source.
+    fn join(
+        &self,
+        part: &Part,
+        step: &Step<'_>,
+        facts: &[String; 2],
+        weight: f64,
+        done: &mut BatchResult,
+    ) -> Result<()> {
+        let mut references = Vec::new();
+        for key in facts {
+            let key = hash(&[&part.hash, graph::fact::KIND, key]);
+            references.extend(identity::reference(self.tx, self.format.name, &key)?);
+        }
+        // A fact that the graph rejected is an entry, which has no such link.
+        let [one, other] = &references[..] else {
+            done.skipped.push((named(step.item), "a link to a fact that is not in the graph".into()));
+            return Ok(());
+        };
+        graph::activation::join(self.tx, one, other, weight, self.caller.now)?;
+        let counts = done.count("link");
+        if step.known.is_some() {
+            counts.changed += 1
+        } else {
+            counts.added += 1
+        }
+        self.know(part, step, &format!("{one} {other}"), true)
     }
 
     /// Ends a statement that its source no longer makes.

@@ -28,7 +28,7 @@ pub(super) fn key_of(part: &Part, item: &Item) -> String {
 
 /// Returns the kind of the record that an item became: a statement that the graph rejected is an entry.
 pub(super) fn kind_of(row: &Row) -> &'static str {
-    ["entry", "document"]
+    ["entry", "document", "link"]
         .into_iter()
         .find(|kind| *kind == row.kind)
         .or(claim_kind(&row.kind))
@@ -57,7 +57,7 @@ pub(super) fn steps<'a>(
             steps.push(Step { item, hash: item.hash(), known: row, key });
         }
     }
-    let mut gone: Vec<Row> = known.into_values().collect();
+    let mut gone: Vec<Row> = known.into_values().filter(|_| part.is_whole).collect();
     gone.sort_by(|a, b| a.key.cmp(&b.key));
     let new = steps.iter().filter(|step| step.known.is_none()).count();
     if new * gone.len() > 0 && new * gone.len() <= MAX_COMPARISONS {
@@ -114,17 +114,26 @@ pub(super) fn unchanged(
         for item in part.items.iter().filter(|item| !matches!(item.thing, Thing::Document { .. })) {
             let key = key_of(part, item);
             let kind = match known.get(&key) {
-                Some(row) if row.hash == item.hash() => kind_of(row),
+                // An entry that is no longer current at its source may still be so here.
+                Some(row) if row.hash == item.hash() && !(item.thing.is_past() && is_current(db, row)?) => {
+                    kind_of(row)
+                }
                 _ => return Ok(None),
             };
             if seen.insert(key) {
                 *present.entry(kind).or_default() += 1;
             }
         }
-        let claims = known.values().filter(|row| claim_kind(&row.kind).is_some() && row.own);
+        let claims = known.values().filter(|row| part.is_whole && claim_kind(&row.kind).is_some() && row.own);
         if claims.into_iter().any(|row| !seen.contains(&row.key)) {
             return Ok(None);
         }
     }
     Ok(Some(present))
+}
+
+/// Tells whether the entry that an item became is current.
+pub(super) fn is_current(db: &Connection, row: &Row) -> Result<bool> {
+    let Ok(id) = row.reference.parse().map(EntryRef::Id) else { return Ok(false) };
+    Ok(row.own && entry::get(db, &id).is_ok_and(|entry| entry.is_current()))
 }

@@ -81,6 +81,10 @@ pub(crate) const TABLES: &[(&str, TableRole)] = &[
     ("turns", TableRole::Ledger),
     ("seen", TableRole::Ledger),
     ("file_changes", TableRole::Ledger),
+    // The files are no part of a checkpoint, so they are compared with what they said last.
+    ("live_files", TableRole::Ledger),
+    // What a repository has now; the next check compares the restored memories with it.
+    ("mentions", TableRole::Ledger),
     ("jobs", TableRole::Ledger),
     ("flushes", TableRole::Ledger),
     // A restore makes this machine a new device, which reads all logs again ([`restore`]).
