@@ -261,7 +261,7 @@ fn brain_from_the_first_message_to_an_archived_milestone() {
         assert!(!first[field].is_null(), "{field}: {first}");
     }
     assert!(first.get("completed").is_some() && first["blocked_by"] == json!([]), "{first}");
-    server.data("task_update", &json!({ "id": "TASK-001", "action": "finish" }));
+    server.data("task_update", &json!({ "id": "TASK-001", "action": "done" }));
     server.data("task_update", &json!({ "action": "archive", "milestone": "M1" }));
     // Knowledge is extracted from files with file and line, notes in quotations too.
     let project = home.beside("site");
@@ -437,7 +437,7 @@ fn nanoclaw_from_a_seeded_graph_to_a_lesson() {
     let jobs = home.run(["--set", "maintain.at.decay=15 2 * * *", "maintain", "--list"]).stdout;
     has(&jobs, &["decay    daily 02:15"]);
     let facts = home.json(["graph", "fact", "list", "Partner Boyd"]).to_string();
-    has(&facts, &["\"activation\":1.5"]);
+    has(&facts, &["\"access_count\":2", "\"activation\":2.0"]);
 }
 
 #[test]

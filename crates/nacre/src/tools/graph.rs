@@ -589,11 +589,18 @@ impl Request for AliasRequest {
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<AliasAnswer> {
         // The session must see the entity, and an alias that it removes.
-        call.read(|db| name::get(db, &self.entity))?;
+        let is_new = match call.read(|db| name::get(db, &self.entity)) {
+            Err(Error::NoEntity { nearest: None, .. }) if !self.remove => true,
+            seen => seen.map(|_| false)?,
+        };
         if self.remove {
             call.read(|db| name::get(db, &self.alias))?;
         }
         call.write(|write| {
+            // An entity that the session does not see is not given a name by it.
+            if is_new && name::find(write.db, &self.entity)?.is_some() {
+                return Err(Error::NoEntity { given: self.entity.clone(), nearest: None });
+            }
             let (entity, known) = match self.remove {
                 true => {
                     let whose = name::get(write.db, &self.entity)?;
