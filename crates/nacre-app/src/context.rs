@@ -587,7 +587,8 @@ pub fn layers(home: &Path, flags: &[String]) -> nacre::Result<Vec<Layer>> {
     for pair in flags {
         layers.push(Layer::from_pair("`--set`", pair)?);
     }
-    Ok(layers)
+    let azure = Layer::from_azure(&layers, |name| std::env::var(name).ok())?;
+    Ok(azure.into_iter().chain(layers).collect())
 }
 
 /// Returns the layer of the home's settings file; `None`: there is no file.

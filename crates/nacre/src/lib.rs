@@ -68,7 +68,7 @@ pub use records::relocate::{MoveReport, copy_group};
 pub use records::workspace::{
     Checkpoint, CheckpointDiff, CheckpointFile, Checkpoints, FileDiff, FilePath, MemoryFile, Note,
     RestoreReport, Rows, StaleLine, SyncReport, TEMPLATES, TableDiff, Template, TemplateReport, checkpoint,
-    daily,
+    daily, instructions,
 };
 pub use records::{
     collection, export, graph, import, past, project, reindex, reindex_with, session, stale, sync, workspace,

@@ -1,9 +1,9 @@
 //! Memories: store, search, correct, turns and lessons.
 
 use clap::{Args, Subcommand};
-use nacre::{CollectionName, EntryType, ProjectName};
+use nacre::{CollectionName, EntryType, ProjectName, Source};
 
-use super::value::{EntryName, RecordName, Target, Text, When, entry_type, number};
+use super::value::{EntryName, RecordName, Target, Text, When, entry_type, number, source};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -29,6 +29,12 @@ pub struct Store {
     /// The project that it belongs to [default: the git repository of the working directory]
     #[arg(long, value_name = "NAME")]
     pub project: Option<ProjectName>,
+    /// The narrative in which it is written
+    #[arg(long, value_name = "ID")]
+    pub narrative: Option<String>,
+    /// The task that led to it
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -60,6 +66,12 @@ pub struct Search {
     /// Only memories with this tag; with several, they must have all of them
     #[arg(long = "tag", short = 'g', value_name = "TAG")]
     pub tags: Vec<String>,
+    /// Only memories written by this source
+    #[arg(long, value_name = "SOURCE", value_parser = source())]
+    pub source: Option<Source>,
+    /// Show the session and source of each memory
+    #[arg(long)]
+    pub include_provenance: bool,
     /// Include memories that were replaced
     #[arg(long)]
     pub include_superseded: bool,

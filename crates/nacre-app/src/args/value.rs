@@ -5,7 +5,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use nacre::project::{ItemType, Status};
-use nacre::{BadId, EntryRef, EntryType, Time, Visibility};
+use nacre::{BadId, EntryRef, EntryType, Source, Time, Visibility};
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum RoleName {
@@ -187,6 +187,11 @@ pub fn visibility() -> impl TypedValueParser<Value = Visibility> {
 
 pub fn entry_type() -> impl TypedValueParser<Value = EntryType> {
     let words = EntryType::ALL.iter().map(|r#type| r#type.as_str());
+    PossibleValuesParser::new(words).map(|word| word.parse().expect("one of the words just given"))
+}
+
+pub fn source() -> impl TypedValueParser<Value = Source> {
+    let words = Source::ALL.iter().map(|source| source.as_str());
     PossibleValuesParser::new(words).map(|word| word.parse().expect("one of the words just given"))
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use nacre::Settings;
 use serde_json::{Value, json};
 
 use super::json::{Document, Step};
@@ -72,11 +73,21 @@ const OWNED: &str = "Written by `nacre install`";
 const BLOCK_START: &str = "<!-- nacre-rules: written by `nacre install`, removed by `nacre uninstall` -->";
 const BLOCK_END: &str = "<!-- /nacre-rules -->";
 
-/// The rules for an agent whose client has no hooks, or hooks that add nothing before a message.
-const RULES: &str = "You have a persistent memory, Nacre, through MCP tools. Search it with `memory_search` before you answer a \
-    question about earlier work, decisions, preferences, people or projects. When the user states something that should last, \
-    such as a preference, a decision or a correction, store it with `memory_store`, one statement at a time. Never store \
-    passwords or keys.";
+/// The rules for an agent whose client has no hooks, or hooks that add nothing before a message: with the tools of the profile
+/// that `install` was given.
+fn rules(program: &Program) -> String {
+    let profile = program.flags.iter().skip_while(|flag| *flag != "--profile").nth(1);
+    let settings = Settings::from_layers(profile.map(String::as_str), &[]).unwrap_or_default();
+    let recalls = |tool: &&str| settings.tools.offer.iter().any(|name| name == *tool);
+    let recall = ["memory_search", "memory_query"].into_iter().find(recalls).unwrap_or("memory_search");
+    let store = settings.store_tools().unwrap_or_else(|| "memory_store".to_owned());
+    let store = if store.contains("memory_store") { "`memory_store`".to_owned() } else { store };
+    format!(
+        "You have a persistent memory, Nacre, through MCP tools. Search it with `{recall}` before you answer a question about \
+         earlier work, decisions, preferences, people or projects. When the user states something that should last, such as a \
+         preference, a decision or a correction, store it with {store}, one statement at a time. Never store passwords or keys."
+    )
+}
 
 /// OpenCode's plugin.
 pub fn opencode_plugin(program: &Program) -> String {
@@ -85,18 +96,19 @@ pub fn opencode_plugin(program: &Program) -> String {
 }
 
 /// Cursor's rule for one project.
-pub fn cursor_rule(_: &Program) -> String {
-    rules_file("alwaysApply: true")
+pub fn cursor_rule(program: &Program) -> String {
+    rules_file("alwaysApply: true", program)
 }
 
 /// VS Code's instructions for all projects.
-pub fn vscode_instructions(_: &Program) -> String {
-    rules_file("applyTo: \"**\"")
+pub fn vscode_instructions(program: &Program) -> String {
+    rules_file("applyTo: \"**\"", program)
 }
 
-fn rules_file(scope: &str) -> String {
+fn rules_file(scope: &str, program: &Program) -> String {
+    let rules = rules(program);
     format!(
-        "---\ndescription: Persistent memory (Nacre)\n{scope}\n---\n\n<!-- {OWNED}; `nacre uninstall` removes it. -->\n\n{RULES}\n"
+        "---\ndescription: Persistent memory (Nacre)\n{scope}\n---\n\n<!-- {OWNED}; `nacre uninstall` removes it. -->\n\n{rules}\n"
     )
 }
 
@@ -148,7 +160,7 @@ impl Part {
                 Err("it was not written by Nacre".into())
             }
             Part::File(contents) => Ok(contents(program)),
-            Part::Rules => Ok(install_rules(text)),
+            Part::Rules => Ok(install_rules(text, program)),
             Part::Paste => Ok(text.to_owned()),
         }
     }
@@ -418,9 +430,10 @@ fn flat_places(document: &Document, flat: &FlatHooks, event: &str) -> Vec<usize>
 }
 
 /// Adds the rules to a Markdown file, or brings them up to date.
-fn install_rules(text: &str) -> String {
+fn install_rules(text: &str, program: &Program) -> String {
+    let rules = rules(program);
     let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let block = format!("{BLOCK_START}{line_end}{RULES}{line_end}{BLOCK_END}");
+    let block = format!("{BLOCK_START}{line_end}{rules}{line_end}{BLOCK_END}");
     match block_range(text) {
         Some(range) => format!("{}{block}{}", &text[..range.start], &text[range.end..]),
         None if text.is_empty() => format!("{block}{line_end}"),

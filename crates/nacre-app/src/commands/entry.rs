@@ -46,6 +46,8 @@ pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
         supersedes: args.supersedes.map(|id| context.entry(&id)).transpose()?,
         private: args.private.then_some(true),
         project: args.project,
+        narrative_id: args.narrative,
+        task_id: args.task,
     };
     run(context, request)
 }
@@ -158,6 +160,8 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
         query: words_or_dash(&args.query)?,
         r#type: args.r#type,
         tags: tags(&args.tags),
+        source: args.source,
+        include_provenance: args.include_provenance,
         scope: scopes(&args.scope, &all)?,
         collection: args.collection,
         project: args.project,

@@ -19,8 +19,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use nacre::call::{BootRequest, BriefRequest, has_workspace};
 use nacre::proposal::{self, State};
-use nacre::settings::{Accept, Inject};
-use nacre::{Access, Actor, Answer, COMPAT_APIS, COMPAT_TOOLS, Caller, Form, Home, Role, SKILL, TOOLS, View};
+use nacre::settings::{Accept, Dialect, Inject};
+use nacre::{Access, Actor, Answer, COMPAT_APIS, COMPAT_TOOLS, Caller, Form, Home, Role, TOOLS, View};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
     GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, InputRequiredResult,
@@ -255,7 +255,7 @@ impl ServerHandler for Server {
         let name = Implementation::new("nacre", env!("CARGO_PKG_VERSION")).with_title("Nacre");
         ServerConfig::new(capabilities)
             .with_server_info(name)
-            .with_instructions(instructions(self.home.settings()))
+            .with_instructions(nacre::instructions(self.home.settings()))
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
@@ -280,9 +280,13 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let has_page = self.has_resources() && app::is_supported(&context);
+        // A tool that the role may not use would only cost tokens.
+        let role = self.seat.who(&context)?.caller.role;
+        let may_use = |tool: &&nacre::Tool| role != Role::Skill || tool.access == Access::Nothing;
         let tools = TOOLS
             .iter()
             .chain(&COMPAT_TOOLS)
+            .filter(may_use)
             .filter(|tool| self.answers(tool) && tool.is_offered(self.home.settings()))
             .map(|tool| describe(tool, self.home.settings(), has_page))
             .collect();
@@ -449,36 +453,6 @@ impl ServerHandler for Server {
     }
 }
 
-/// Returns the server's instructions for the agent, with this profile's budget.
-fn instructions(settings: &nacre::Settings) -> String {
-    let offered = |name: &str| settings.tools.offer.iter().any(|tool| tool == name);
-    let instead = [
-        ("memory_search", "memory_query", "memory_query"),
-        ("memory_feedback", "memory_reinforce", "memory_reinforce or memory_demote"),
-    ];
-    let instead = instead.into_iter().filter(|(absent, offers, _)| !offered(absent) && offered(offers));
-    let skill = instead.fold(SKILL.to_owned(), |skill, (absent, _, words)| skill.replace(absent, words));
-    // Text about a tool that is not offered would confuse the model.
-    let fits = |text: &str| {
-        let mut named = TOOLS.iter().map(|tool| tool.name).filter(|name| text.contains(name)).peekable();
-        named.peek().is_none() || named.any(offered)
-    };
-    let paragraphs = skill.trim_end().split("\n\n").filter(|paragraph| fits(paragraph));
-    let fitting = paragraphs.map(|paragraph| {
-        paragraph
-            .split_inclusive(". ")
-            .filter(|sentence| fits(sentence))
-            .collect::<String>()
-            .trim_end()
-            .to_owned()
-    });
-    let mut text = fitting.collect::<Vec<_>>().join("\n\n");
-    if settings.limits.store > 0 {
-        text.push_str(&format!("\n\nA session may store {} memories. Be selective.", settings.limits.store));
-    }
-    text
-}
-
 /// Describes a tool. `has_page`: the client shows the page beside its answers.
 fn describe(tool: &nacre::Tool, settings: &nacre::Settings, has_page: bool) -> Tool {
     let object = |value: Value| match value {
@@ -504,6 +478,9 @@ fn describe(tool: &nacre::Tool, settings: &nacre::Settings, has_page: bool) -> T
     let mut meta = serde_json::Map::new();
     if ALWAYS_LOADED.contains(&tool.name) {
         meta.insert("anthropic/alwaysLoad".into(), true.into());
+    }
+    if settings.dialect == Dialect::Carapace {
+        meta.insert("risk_level".into(), "low".into());
     }
     if has_page && app::TOOLS.contains(&tool.name) {
         meta.insert("ui".into(), json!({ "resourceUri": app::PAGE_URI }));

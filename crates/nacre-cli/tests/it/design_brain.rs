@@ -51,7 +51,11 @@ fn a_project_reads_the_admins_memory() {
     }
     let asked = json!({ "query": "concise responses", "group": "main" });
     assert_eq!(server.data("memory_search", &asked)["hits"][0]["id"], "1");
-    assert_eq!(server.data("memory_search", &json!({ "query": "concise responses" }))["hits"], json!([]));
+    // One search covers both, and says what comes from the other group.
+    let both = server.data("memory_search", &json!({ "query": "concise responses" }));
+    assert_eq!((&both["hits"][0]["id"], &both["hits"][0]["group"]), (&json!("1"), &json!("main")));
+    let own = json!({ "query": "concise responses", "group": "blog" });
+    assert_eq!(server.data("memory_search", &own)["hits"], json!([]));
     let written = server
         .data("memory_write", &json!({ "path": "MEMORY.md", "content": "- The blog is about gardens" }));
     assert_eq!(written["written"], true);

@@ -82,6 +82,8 @@ mod nothing_lost;
 mod design_brain;
 mod design_carapace;
 mod design_koshi;
+// Each design played from its first paragraph to its last.
+mod stories;
 
 #[test]
 fn no_file_is_forgotten() {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use nacre::{TEMPLATES, strip_injected};
+use nacre::{Settings, TEMPLATES, Template, strip_injected};
 use serde_json::{Value, json};
 
 use crate::sealed::{Mcp, Process, Sealed, files};
@@ -30,14 +30,17 @@ fn context(answer: &Value) -> &str {
 fn init_makes_a_workspace_and_says_so() {
     let home = Sealed::new();
     let made = home.json(["init"]);
-    let paths: Vec<&str> = TEMPLATES.iter().map(|template| template.path).collect();
+    let settings = Settings::default();
+    let is_made = |template: &&Template| settings.boot.files.iter().any(|file| file == template.path);
+    let paths: Vec<&str> = TEMPLATES.iter().filter(is_made).map(|template| template.path).collect();
+    assert_eq!(paths.len(), 11);
     assert_eq!((&made["files"], &made["kept"]), (&json!(paths), &json!([])));
     let again = home.json(["init"]);
     assert_eq!((&again["files"], &again["kept"]), (&json!([]), &json!(paths)));
     let said = Sealed::new().run(["init"]).stdout;
     for template in TEMPLATES {
         let line = format!("  {:<26} {}\n", template.path, template.purpose);
-        assert!(said.contains(&line), "{said}");
+        assert_eq!(said.contains(&line), is_made(&template), "{said}");
         assert!(home.run(["init", "--help"]).stdout.contains(template.purpose), "{}", template.path);
     }
     let bare = Sealed::new();

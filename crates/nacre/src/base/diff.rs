@@ -3,10 +3,12 @@
 //! The texts may be hostile and may contain credentials: invisible characters are shown by name, and secrets
 //! are masked. Lines are compared byte by byte, line endings included.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
 use crate::base::redact;
+use crate::base::text::lossy;
 
 /// Lines shown around a change.
 const CONTEXT_LINES: usize = 2;
@@ -18,6 +20,14 @@ pub struct Diff {
     after: String,
     /// The places that differ, in order.
     pub hunks: Vec<Hunk>,
+}
+
+/// Returns UTF-16 as UTF-8, which a person can read.
+fn readable(bytes: &[u8]) -> Cow<'_, [u8]> {
+    match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Cow::Owned(lossy(bytes).into_bytes()),
+        _ => Cow::Borrowed(bytes),
+    }
 }
 
 /// One place that differs, with its context.
@@ -68,7 +78,8 @@ impl Diff {
     /// Compares two texts of one name; `None` means that the file does not exist.
     pub fn new(name: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Diff {
         let file = |text: Option<&[u8]>| if text.is_some() { visible(name) } else { "/dev/null".into() };
-        let (old, new) = (before.unwrap_or_default(), after.unwrap_or_default());
+        let (old, new) = (readable(before.unwrap_or_default()), readable(after.unwrap_or_default()));
+        let (old, new) = (&*old, &*new);
         let (old_lines, new_lines) = (lines(old), lines(new));
         let blocks = blocks(&old_lines, &new_lines);
         let shown = (shown(old, old_lines.len()), shown(new, new_lines.len()));

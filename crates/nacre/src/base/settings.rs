@@ -13,6 +13,7 @@ use crate::base::{Error, Result};
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct Settings {
     pub profile: String,
+    pub dialect: Dialect,
     pub entries: Entries,
     pub rank: Rank,
     pub search: Search,
@@ -36,6 +37,22 @@ pub struct Settings {
     pub telemetry: Telemetry,
     pub sync: SyncSettings,
     pub plugins: BTreeMap<String, Plugin>,
+}
+
+/// The names that tools, injected text and templates use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// Nacre's own.
+    Nacre,
+    /// Carapace's names of arguments and fields, headings and warning.
+    Carapace,
+    /// The headings of Brain's MEMORY.md, and every field of its tasks.
+    Brain,
+    /// NanoClaw's names of arguments and fields, and the blocks before a message.
+    Nanoclaw,
+    /// Koshi's names of arguments and fields.
+    Koshi,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -125,6 +142,15 @@ pub struct Embedding {
 pub struct Graph {
     pub documents: bool,
     pub lane: bool,
+    pub relevance_weight: f64,
+    pub activation_weight: f64,
+    pub activation_bump: f64,
+    pub linked_facts: usize,
+    pub linked_strength: f64,
+    pub turn_facts: usize,
+    pub turn_score: f64,
+    pub cache_questions: usize,
+    pub cache_seconds: i64,
 }
 
 /// The source of the embeddings.
@@ -132,6 +158,7 @@ pub struct Graph {
 #[serde(rename_all = "kebab-case")]
 pub enum Provider {
     /// The model that is compiled in.
+    #[serde(alias = "local")]
     Builtin,
     /// The installed MiniLM model.
     Minilm,
@@ -178,6 +205,7 @@ pub struct Brief {
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct Boot {
     pub inject: Inject,
+    pub files: Vec<String>,
     pub main: Vec<String>,
     pub project: Vec<String>,
     pub file_chars: usize,
@@ -203,7 +231,21 @@ pub struct Turn {
     pub time_limit_ms: u64,
     pub least: f64,
     pub repeat_turns: u32,
+    pub drift: f64,
+    pub stability: Stability,
+    pub topics: bool,
     pub archive: bool,
+    pub max_exchanges: usize,
+}
+
+/// When the stability contributor says something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stability {
+    /// Only about problems.
+    Problems,
+    /// Before every message: the entropy, and the principles of SOUL.md.
+    Always,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -422,6 +464,7 @@ pub struct Tools {
 pub struct Maintain {
     pub behind: bool,
     pub look_seconds: u64,
+    pub at: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -148,13 +148,19 @@ pub(crate) fn has_own(view: &View<'_>, caller: &Caller) -> bool {
     })
 }
 
+/// Tells whether the startup context of the workspace has anything to show.
+pub(crate) fn has_any(view: &View<'_>, caller: &Caller) -> bool {
+    let total = view.settings().boot.total_chars;
+    boot(view, caller, None, total, None).parts.iter().any(|part| part.chars > 0)
+}
+
 fn is_own(view: &View<'_>, visibility: Visibility, path: &FilePath) -> bool {
     if visibility == Visibility::Shared && is_private(&view.settings().visibility.private, path.as_str()) {
         return false;
     }
     read(view, path).is_ok_and(|(text, _)| {
         !text.trim().is_empty()
-            && !template::is_untouched(path.as_str(), &text)
+            && !template::is_untouched(view.settings(), path.as_str(), &text)
             && (visibility == Visibility::Private || !is_marked(&text))
     })
 }
@@ -350,7 +356,11 @@ fn skill_paths(view: &View<'_>) -> Vec<FilePath> {
 
 /// Lists the skills: the name of each and when to use it, from its front matter.
 fn skills(view: &View<'_>, visibility: Visibility, most: usize) -> Option<Piece> {
-    const HEAD: &str = "## Skills\n\nRead a skill with memory_get before you use it.\n";
+    let can_read = view.settings().tools.offer.iter().any(|tool| tool == "memory_get");
+    let head = match can_read {
+        true => "## Skills\n\nRead a skill with memory_get before you use it.\n",
+        false => "## Skills\n\nRead the file of a skill before you use it.\n",
+    };
     let mut lines = Vec::new();
     let paths = skill_paths(view);
     for path in paths.iter().take(MAX_SKILLS) {
@@ -366,8 +376,8 @@ fn skills(view: &View<'_>, visibility: Visibility, most: usize) -> Option<Piece>
         let about = if about.is_empty() { "no description".into() } else { about };
         lines.push(format!("- {name} ({}): {about}\n", one_line(path.as_str())));
     }
-    let mut text = HEAD.to_owned();
-    let mut room = most.saturating_sub(HEAD.len() + 40);
+    let mut text = head.to_owned();
+    let mut room = most.saturating_sub(head.len() + 40);
     let fits = |line: &&String| {
         let cost = line.chars().count();
         let fits = cost <= room;

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::base::frame::{self, BEHAVIORAL, CLOSE, FACTS, NOTHING, OPEN, one_line};
+use crate::base::frame::{self, BriefWords, CLOSE, NOTHING, OPEN, one_line};
 use crate::base::ids::{EntryId, EntryRef, ProjectName};
 use crate::base::redact::redact;
 use crate::base::{Calendar, Result, Time, settings};
@@ -110,6 +110,7 @@ pub(crate) struct Rules<'a> {
     pub(crate) calendar: Calendar,
     pub(crate) now: Time,
     pub(crate) include_provenance: bool,
+    pub(crate) words: &'static BriefWords,
 }
 
 /// Makes the brief from current entries within the limits.
@@ -127,7 +128,7 @@ pub(crate) fn make(db: &Connection, rules: &Rules<'_>) -> Result<Brief> {
     let Choice { repeated, entries, .. } = choice;
     let missing = entry_count.saturating_sub(entries.len() + repeated);
     let entries = newer_first(entries, index::language(db)?);
-    let markdown = render(&entries, missing);
+    let markdown = render(&entries, missing, rules.words);
     let brief_count = entries.len();
     Ok(Brief { markdown, brief_count, entries, generated_at: rules.now, entry_count, plugin: None })
 }
@@ -186,7 +187,8 @@ struct Choice<'a> {
 
 impl Choice<'_> {
     fn new<'a>(db: &'a Connection, rules: &'a Rules<'a>) -> Result<Choice<'a>> {
-        let fixed = [OPEN, BEHAVIORAL, FACTS, &left_out(usize::MAX), CLOSE];
+        let BriefWords { heading, behavioral, facts, .. } = rules.words;
+        let fixed = [OPEN, heading, behavioral, facts, &left_out(usize::MAX), CLOSE];
         let fixed_chars: usize = fixed.iter().map(|line| line.chars().count() + 1).sum();
         Ok(Choice {
             db,
@@ -227,7 +229,7 @@ impl Choice<'_> {
                 continue;
             }
             let entry = BriefEntry::new(entry, self.rules);
-            let cost = entry.line().chars().count() + 1;
+            let cost = entry.line(self.rules.words).chars().count() + 1;
             if self.used[section] + cost > most_chars {
                 rest.push(outline);
             } else if cost <= left {
@@ -258,7 +260,7 @@ impl Choice<'_> {
             let Some((older, newer)) = pairs.iter().find(is_alone) else { break };
             let newer = BriefEntry::new(entry::get(self.db, &newer.parse()?)?, self.rules);
             let section = usize::from(newer.behavioral);
-            let cost = newer.line().chars().count() + 1;
+            let cost = newer.line(self.rules.words).chars().count() + 1;
             let is_room = |choice: &Choice<'_>| {
                 choice.used[0] + choice.used[1] + cost <= choice.room
                     && choice.entries.len() < choice.rules.limits.max_entries
@@ -266,7 +268,8 @@ impl Choice<'_> {
             if !is_room(self) {
                 let at = self.entries.iter().position(|entry| entry.id.as_str() == older);
                 let removed = self.entries.remove(at.expect("the older one was chosen"));
-                self.used[usize::from(removed.behavioral)] -= removed.line().chars().count() + 1;
+                self.used[usize::from(removed.behavioral)] -=
+                    removed.line(self.rules.words).chars().count() + 1;
             }
             if is_room(self) {
                 self.used[section] += cost;
@@ -404,27 +407,42 @@ impl BriefEntry {
         }
     }
 
-    fn line(&self) -> String {
+    fn line(&self, words: &BriefWords) -> String {
         let project = self.project.as_ref().filter(|_| self.is_foreign);
         let mut source = frame::source(self.r#type.as_str(), project.map(ProjectName::as_str));
         if let Some(Provenance { source: by, session, .. }) = &self.provenance {
             let _ = write!(source, ", by {} in session {}", by.as_str(), one_line(session.as_str()));
         }
-        frame::line(&self.content, &source, &self.date, Some(self.number))
+        match words.is_by_age {
+            false => frame::line(&self.content, &source, &self.date, Some(self.number)),
+            true => {
+                let (rest, age) = (source.split_once(',').map_or("", |(_, rest)| rest), self.age_days);
+                let rest = if rest.is_empty() { String::new() } else { format!(",{rest}") };
+                format!(
+                    "- [{}] {} ({age}d ago{rest}) [id:{}]",
+                    self.r#type,
+                    one_line(&self.content),
+                    self.number
+                )
+            }
+        }
     }
 }
 
-fn render(entries: &[BriefEntry], missing: usize) -> String {
+fn render(entries: &[BriefEntry], missing: usize, words: &BriefWords) -> String {
     let mut text = format!("{OPEN}\n");
+    if !words.heading.is_empty() {
+        let _ = writeln!(text, "{}", words.heading);
+    }
     if entries.is_empty() && missing == 0 {
         let _ = writeln!(text, "{NOTHING}");
     }
-    for (behavioral, heading) in [(true, BEHAVIORAL), (false, FACTS)] {
+    for (behavioral, heading) in [(true, words.behavioral), (false, words.facts)] {
         let mut section = entries.iter().filter(|entry| entry.behavioral == behavioral).peekable();
         if section.peek().is_some() {
             let _ = writeln!(text, "{heading}");
             for entry in section {
-                let _ = writeln!(text, "{}", entry.line());
+                let _ = writeln!(text, "{}", entry.line(words));
             }
         }
     }

@@ -93,6 +93,8 @@ pub(crate) struct JointRecall {
     pub(crate) entries: Vec<EntryId>,
     pub(crate) graph: Vec<String>,
     pub(crate) at: Time,
+    /// How much the activation of each fact rises.
+    pub(crate) bump: f64,
 }
 
 impl Group {
@@ -408,6 +410,7 @@ impl<'g> View<'g> {
 
     /// Emits an event for a search with this number of results.
     pub(crate) fn tell_search(&self, query: &str, results: usize) {
+        let query = crate::base::redact::text(query).into_owned();
         self.tell("memory:search", payload([("query", query.into()), ("results", results.into())]));
     }
 

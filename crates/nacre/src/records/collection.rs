@@ -322,6 +322,7 @@ fn sync(
     let caller = view.caller();
     let language = view.settings().search.language();
     let schema = view.schema();
+    let settings = view.settings().clone();
     let database = open(view, name)?;
     let found = walk::sources(sources);
     if reading == Reading::Rebuild {
@@ -335,7 +336,7 @@ fn sync(
         })?;
     }
     let read = |seen: &WalkedFile| walk::read(&seen.file, seen.stat);
-    workspace::sync_database(database, caller, found, &read, false, progress)
+    workspace::sync_database(database, caller, found, &read, &settings, false, progress)
 }
 
 /// Checks that a source is an existing folder or file. Returns its canonical path.

@@ -58,9 +58,9 @@ fn migration_functions(db: &Connection) -> Result<()> {
 fn settle(tx: &Connection, pending: &Pending) -> Result<()> {
     entry::note_returned(tx, &pending.returned)?;
     memory_file::write_used(tx, &pending.used_lines)?;
-    for JointRecall { entries, graph, at } in &pending.recalled {
+    for JointRecall { entries, graph, at, bump } in &pending.recalled {
         entry::link::note(tx, entries)?;
-        graph::activation::note(tx, graph, *at)?;
+        graph::activation::note(tx, graph, *at, *bump)?;
     }
     Ok(())
 }

@@ -42,10 +42,13 @@ pub struct SearchResults {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(skip)]
     pub infrastructure_seen: bool,
+    /// Whether the text names the session and source of each memory.
+    #[serde(skip)]
+    pub with_provenance: bool,
 }
 
 redact! {
-    SearchResults { hits, standing, missing, note, project / infrastructure_seen }
+    SearchResults { hits, standing, missing, note, project / infrastructure_seen, with_provenance }
 }
 
 /// Hits that are shown however weak they are, and the least score of those behind them.
@@ -161,6 +164,7 @@ fn finish(
         note,
         project: request.project.clone(),
         infrastructure_seen: false,
+        with_provenance: false,
     }
 }
 
@@ -180,10 +184,10 @@ fn why_nothing(corpora: &[Corpus<'_>], request: &Request) -> &'static str {
         "the query has no words to search for"
     } else if !is_question && !request.scope.contains(&Scope::Entries) {
         "there is no query, and only entries are listed without one"
-    } else if !is_question && request.r#type.is_none() && request.tags.is_empty() {
+    } else if !is_question && !request.is_for_entries() {
         "there are no memories"
-    } else if request.r#type.is_some() || !request.tags.is_empty() {
-        "no memory with this type and these tags matches"
+    } else if request.is_for_entries() {
+        "no memory with this type, these tags and this source matches"
     } else if request.only_project.is_some() {
         "nothing from this project matches"
     } else {

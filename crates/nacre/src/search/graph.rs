@@ -47,6 +47,7 @@ pub(super) fn ask(
         limit: MAX_RECALLED_FACTS,
         as_of: None,
         by_words: false,
+        rules: recall::Rules::default(),
     };
     let recalled = recall::recall(db, &recall_request, language)?;
     let passage = "SELECT id FROM passages WHERE kind = $1 AND ref = $2";

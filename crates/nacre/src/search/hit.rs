@@ -6,13 +6,13 @@ use serde::Serialize;
 use super::part::Part;
 use super::request::Request;
 use super::score::Scorer;
-use crate::base::ids::{CollectionName, EntryId, ProjectName};
+use crate::base::ids::{CollectionName, EntryId, ProjectName, SessionId};
 use crate::base::origin::RecordOrigin;
 use crate::base::redact::redact;
 use crate::base::{Result, Time};
 use crate::index::embed::builtin;
 use crate::index::{Scope, analyse};
-use crate::records::entry::{self, Entry, EntryType, Tags};
+use crate::records::entry::{self, Entry, EntryType, Source, Tags};
 use crate::records::graph;
 use crate::records::project::{ItemType, ProjectItem, Status, item, task};
 use crate::records::session::{exchange, said};
@@ -102,6 +102,17 @@ pub struct EntryHit {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
     pub stale: Vec<String>,
+    /// The session that wrote it.
+    pub session: SessionId,
+    pub source: Source,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub narrative_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+    /// Its reinforcement. `score` of the hit is its rank.
+    pub reinforcement: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_hit_at: Option<Time>,
 }
 
 /// The fields that a message adds to its hit: the ids it was imported with.
@@ -200,7 +211,10 @@ redact! {
         / kind, score, relevance, at, origin, explain
     }
     NewerHit { id / at }
-    EntryHit { tags, superseded_by, stale / number, r#type, behavioral, past }
+    EntryHit {
+        tags, superseded_by, stale, session, narrative_id, task_id
+        / number, r#type, behavioral, past, source, reinforcement, last_hit_at
+    }
     MessageHit { session, message, author }
     DocumentHit { collection, path, line / lines }
     BestLine { text, later }
@@ -290,6 +304,12 @@ impl Hit {
                 past,
                 superseded_by: entry.superseded_by,
                 stale: entry.stale,
+                session: entry.provenance.session,
+                source: entry.provenance.source,
+                narrative_id: entry.provenance.narrative_id,
+                task_id: entry.provenance.task_id,
+                reinforcement: entry.score,
+                last_hit_at: entry.last_hit_at,
             }),
             project,
             ..bare

@@ -4,7 +4,7 @@ use crate::base::Time;
 use crate::base::ids::{CollectionName, ProjectName};
 use crate::base::origin::RecordOrigin;
 use crate::index::Scope;
-use crate::records::entry::{Entry, EntryType, Tags};
+use crate::records::entry::{Entry, EntryType, Source, Tags};
 
 /// The text to search for, and the filters on the results.
 #[derive(Default)]
@@ -15,6 +15,8 @@ pub(crate) struct Request {
     pub(crate) collection: Option<CollectionName>,
     pub(crate) r#type: Option<EntryType>,
     pub(crate) tags: Tags,
+    /// Who wrote the entry.
+    pub(crate) source: Option<Source>,
     pub(crate) include_superseded: bool,
     pub(crate) include_archived: bool,
     pub(crate) limit: usize,
@@ -41,9 +43,9 @@ impl Request {
         self.include_superseded || self.include_archived
     }
 
-    /// Tells whether only entries can match: no other kind has a type or tags.
+    /// Tells whether only entries can match: no other kind has a type, tags or a source.
     pub(super) fn is_for_entries(&self) -> bool {
-        self.r#type.is_some() || !self.tags.is_empty()
+        self.r#type.is_some() || self.source.is_some() || !self.tags.is_empty()
     }
 
     /// Tells whether the rows must be read to know which passages pass the filters.
@@ -63,6 +65,7 @@ impl Request {
             && (self.include_superseded || entry.superseded_at.is_none())
             && (self.include_archived || entry.archived_at.is_none())
             && self.r#type.is_none_or(|wanted| entry.r#type == wanted)
+            && self.source.is_none_or(|wanted| entry.provenance.source == wanted)
             && self.tags.iter().all(has)
             && self.admits_project(entry.provenance.project.as_ref())
     }

@@ -56,7 +56,14 @@ pub(super) fn show(
     from: Option<usize>,
     to: Option<usize>,
 ) -> Result<FileShown> {
-    let path: FilePath = path.parse()?;
+    let mut path: FilePath = path.parse()?;
+    // Some designs name files relative to this folder.
+    if let Ok(within) = format!("memory/{path}").parse::<FilePath>()
+        && call.view().files().read(&path, 1)?.is_none()
+        && call.view().files().read(&within, 1)?.is_some()
+    {
+        path = within;
+    }
     let (visibility, rules) = (call.caller.visibility, call.settings().visibility.private.clone());
     let named = visibility.sees(&rules, path.as_str(), "");
     // A file that the session may not see does not exist for it.
@@ -190,6 +197,7 @@ redact! {
 impl Request for WriteRequest {
     type Answer = WriteAnswer;
     const NAME: &str = "memory_write";
+    const ACROSS: bool = true;
     const DECIDES: bool = true;
 
     fn proposal(answer: &WriteAnswer) -> Option<i64> {

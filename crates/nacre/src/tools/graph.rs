@@ -11,11 +11,12 @@ use super::conflict::{self, say_contradictions};
 use super::lean::LeanAnswer;
 use super::limits::Action;
 use super::schema;
-use super::tool::Request;
+use super::tool::{Lens, Request};
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
 use crate::base::origin::RecordOrigin;
 use crate::base::redact::{self, redact};
+use crate::base::settings::Dialect;
 use crate::base::{Calendar, Error, Result, Time};
 use crate::group::JointRecall as Recalling;
 use crate::group::View;
@@ -78,8 +79,21 @@ impl Request for GraphRequest {
             limit: self.limit.unwrap_or(DEFAULT_FACTS),
             as_of: self.as_of,
             by_words: true,
+            rules: (&call.settings().graph).into(),
         };
         let mut recalled = call.read(|db| recall::recall(db, &request, language))?;
+        // NanoClaw answers with everything known about an entity if the attribute is unknown.
+        if recalled.known.is_empty()
+            && call.settings().dialect == Dialect::Nanoclaw
+            && !recalled.entities.is_empty()
+        {
+            let names = recalled.entities.join(" ");
+            let request = recall::Request { query: &names, ..request };
+            recalled.known = call.read(|db| recall::recall(db, &request, language))?.known;
+            if !recalled.known.is_empty() {
+                recalled.note = None;
+            }
+        }
         recalled.missing = missing.into_iter().collect();
         let cited = recalled.known.iter().flat_map(|known| {
             let size = known.text.chars().count();
@@ -87,19 +101,20 @@ impl Request for GraphRequest {
         });
         call.note_seen(&cited.collect::<Vec<_>>());
         let now = call.caller.now;
+        let bump = call.settings().graph.activation_bump;
         call.view().tell_search(&self.query, recalled.known.len());
         let matched =
             recalled.known.iter().filter(|known| known.score >= MIN_ENTITY_SCORE && known.until.is_none());
         let graph = matched.map(|known| known.id.clone()).collect();
-        call.view().note_recalled(&self.query, Recalling { entries: Vec::new(), graph, at: now });
+        call.view().note_recalled(&self.query, Recalling { entries: Vec::new(), graph, at: now, bump });
         if self.as_of.is_none() {
             recalled.known = call.read(|db| with_newer(db, recalled.known))?;
         }
         Ok(recalled)
     }
 
-    fn lean(answer: &RecallResult, calendar: &Calendar, _explain: bool) -> Option<serde_json::Result<Value>> {
-        Some(serde_json::to_value(LeanAnswer::of_graph(answer, calendar)))
+    fn lean(answer: &RecallResult, lens: &Lens<'_>) -> Option<serde_json::Result<Value>> {
+        Some(serde_json::to_value(LeanAnswer::of_graph(answer, lens)))
     }
 
     fn say(answer: &RecallResult, calendar: &Calendar) -> String {
@@ -213,8 +228,13 @@ impl Request for FactRequest {
     }
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<FactAnswer> {
+        // A design without a list of categories takes any.
+        let adds_category = call.settings().dialect == Dialect::Nanoclaw;
         let mut set = call.write(|write| {
             let origin = origin(write, self.since, self.private);
+            if let Some(category) = self.category.as_deref().filter(|_| adds_category) {
+                fact::add_category(write.db, category)?;
+            }
             let draft = Draft {
                 entity: &self.entity,
                 key: &self.key,
@@ -569,11 +589,18 @@ impl Request for AliasRequest {
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<AliasAnswer> {
         // The session must see the entity, and an alias that it removes.
-        call.read(|db| name::get(db, &self.entity))?;
+        let is_new = match call.read(|db| name::get(db, &self.entity)) {
+            Err(Error::NoEntity { nearest: None, .. }) if !self.remove => true,
+            seen => seen.map(|_| false)?,
+        };
         if self.remove {
             call.read(|db| name::get(db, &self.alias))?;
         }
         call.write(|write| {
+            // An entity that the session does not see is not given a name by it.
+            if is_new && name::find(write.db, &self.entity)?.is_some() {
+                return Err(Error::NoEntity { given: self.entity.clone(), nearest: None });
+            }
             let (entity, known) = match self.remove {
                 true => {
                     let whose = name::get(write.db, &self.entity)?;

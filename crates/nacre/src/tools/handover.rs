@@ -92,7 +92,11 @@ impl Request for HandoverRequest {
             let request = SearchRequest { query, limit: Some(MAX_HITS), ..SearchRequest::default() };
             for hit in request.run(call)?.hits {
                 // Redacted before it is counted and cut.
-                let line = format!("- {}", one_line(&redact::text(&hit.text)));
+                // A heading says nothing on one line, and a bullet has its own mark.
+                let said = hit.text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+                let said = said.map(|line| line.strip_prefix("- ").unwrap_or(line));
+                let text = said.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+                let line = format!("- {}", one_line(&redact::text(&text)));
                 let cost = tokens(&line) + 1;
                 if cost <= room && !lines.contains(&line) {
                     room -= cost;

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::base::caller::Caller;
 use crate::base::progress::{Progress, Unit};
-use crate::base::{Error, Result, Time, Zone};
+use crate::base::{Error, Result, Settings, Time, Zone};
 use crate::group::View;
 use crate::records::collection;
 use crate::records::collection::Reading;
@@ -120,12 +120,53 @@ impl Schedule {
         (last, next)
     }
 
+    /// Reads `04:00`, `Sunday 03:30`, or the cron lines `0 4 * * *` and `30 3 * * 0`.
+    fn parse(text: &str) -> Option<Schedule> {
+        const DAYS: [(&str, Weekday); 7] = [
+            ("sunday", Weekday::Sunday),
+            ("monday", Weekday::Monday),
+            ("tuesday", Weekday::Tuesday),
+            ("wednesday", Weekday::Wednesday),
+            ("thursday", Weekday::Thursday),
+            ("friday", Weekday::Friday),
+            ("saturday", Weekday::Saturday),
+        ];
+        let day = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            let by_name =
+                DAYS.iter().find(|(day, _)| *day == name || (name.len() == 3 && day.starts_with(&name)));
+            by_name.or_else(|| DAYS.get(name.parse::<usize>().ok()? % 7).filter(|_| name.len() == 1))
+        };
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let (weekday, hour, minute) = match words[..] {
+            [time] => (None, time.split_once(':')?.0, time.split_once(':')?.1),
+            [weekday, time] => (Some(day(weekday)?.1), time.split_once(':')?.0, time.split_once(':')?.1),
+            [minute, hour, "*", "*", "*"] => (None, hour, minute),
+            [minute, hour, "*", "*", weekday] => (Some(day(weekday)?.1), hour, minute),
+            _ => return None,
+        };
+        let number = |text: &str, most: i8| text.parse().ok().filter(|number| (0..=most).contains(number));
+        Some(Schedule { weekday, hour: number(hour, 23)?, minute: number(minute, 59)? })
+    }
+
     fn in_words(self) -> String {
         let Schedule { weekday, hour, minute } = self;
         match weekday {
             Some(weekday) => format!("{weekday:?} {hour:02}:{minute:02}"),
             None => format!("daily {hour:02}:{minute:02}"),
         }
+    }
+}
+
+/// Tells whether a text names when a job is due.
+pub(super) fn is_schedule(text: &str) -> bool {
+    Schedule::parse(text).is_some()
+}
+
+impl Job {
+    /// Returns when it is due: by the settings, which are checked, or else as the table says.
+    fn schedule(&self, settings: &Settings) -> Schedule {
+        settings.maintain.at.get(self.name).and_then(|at| Schedule::parse(at)).unwrap_or(self.schedule)
     }
 }
 
@@ -246,7 +287,8 @@ pub fn run_if_free(view: &mut View<'_>) -> Result<Vec<FinishedJob>> {
 /// Returns the status of every job.
 pub fn jobs(view: &View<'_>) -> Result<Vec<JobShown>> {
     let caller = view.caller();
-    view.read_all(|db| JOBS.iter().map(|job| shown(db, job, caller)).collect())
+    let settings = view.settings();
+    view.read_all(|db| JOBS.iter().map(|job| shown(db, job, job.schedule(settings), caller)).collect())
 }
 
 fn is_job_due(view: &View<'_>) -> Result<bool> {
@@ -312,13 +354,13 @@ impl Known {
     }
 }
 
-fn shown(db: &Connection, job: &Job, caller: &Caller) -> Result<JobShown> {
+fn shown(db: &Connection, job: &Job, schedule: Schedule, caller: &Caller) -> Result<JobShown> {
     let known = known(db, job.name)?;
-    let (last, next) = job.schedule.around(caller.now, &caller.zone);
+    let (last, next) = schedule.around(caller.now, &caller.zone);
     Ok(JobShown {
         name: job.name,
         about: job.about,
-        schedule: job.schedule.in_words(),
+        schedule: schedule.in_words(),
         due: known.is_due(last, caller.now),
         next: known.again().filter(|_| known.is_left(last, caller.now)).map_or(next, |again| again.min(next)),
         ran_at: known.ran_at,
@@ -338,7 +380,7 @@ fn run_all(
     let mut all = Vec::new();
     for (done, job) in jobs.iter().enumerate() {
         progress(Progress { unit: Unit::Jobs, done, total: Some(jobs.len()) });
-        let (last, _) = job.schedule.around(caller.now, &caller.zone);
+        let (last, _) = job.schedule(view.settings()).around(caller.now, &caller.zone);
         let Some(claim) = claim(view, job, last, only_due)? else { continue };
         *view.state() = Some(claim.clone());
         let done = (job.run)(view);
@@ -513,6 +555,30 @@ mod tests {
         }
         for extreme in [i64::MIN, i64::MAX] {
             daily.around(Time::from_millis(extreme), &utc);
+        }
+    }
+
+    #[test]
+    fn a_schedule_is_read_as_people_and_cron_write_it() {
+        for (text, words) in [
+            ("04:00", Some("daily 04:00")),
+            ("Sunday 03:30", Some("Sunday 03:30")),
+            ("wed 23:59", Some("Wednesday 23:59")),
+            ("0 4 * * *", Some("daily 04:00")),
+            ("30 3 * * 0", Some("Sunday 03:30")),
+            ("30 3 * * 7", Some("Sunday 03:30")),
+            ("24:00", None),
+            ("4", None),
+            ("*/5 * * * *", None),
+            ("0 4 1 * *", None),
+            ("someday 03:30", None),
+            ("", None),
+        ] {
+            assert_eq!(Schedule::parse(text).map(Schedule::in_words).as_deref(), words, "{text}");
+        }
+        let defaults = Settings::default();
+        for job in &JOBS {
+            assert_eq!(job.schedule(&defaults).in_words(), job.schedule.in_words(), "{}", job.name);
         }
     }
 

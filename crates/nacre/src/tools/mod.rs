@@ -2,6 +2,7 @@
 
 // A tool, a call in progress, and their parts.
 mod call;
+mod dialect;
 mod limits;
 mod schema;
 mod tool;
@@ -87,4 +88,4 @@ pub use session::{
     Sessions, SessionsRequest,
 };
 pub use table::{TOOLS, tool};
-pub use tool::{Access, Answer, Request, Tool};
+pub use tool::{Access, Answer, Lens, Request, Tool};

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::call::{Call, CallOptions, Form, Mode, Stop};
-use super::tool::{Access, Answer, Request, Tool};
-use super::{files, schema};
+use super::tool::{Access, Answer, Lens, Request, Tool};
+use super::{dialect, files, schema};
 use crate::base::redact;
 use crate::base::{Calendar, Error, Result};
 use crate::group::View;
@@ -78,6 +78,7 @@ fn call_as<R: Request>(
     let explain = arguments.get("explain").and_then(Value::as_bool).unwrap_or(false);
     let request: R = read(tool, arguments)?;
     let calendar = view.caller().calendar();
+    let dialect = view.settings().dialect;
     let outcome = perform(view, tool, request, options)?;
     let proposal = match &outcome {
         Outcome::Done(answer) => R::proposal(answer),
@@ -85,11 +86,14 @@ fn call_as<R: Request>(
     };
     let lean = match &outcome {
         Outcome::Done(answer) if options.form == Form::Lean => {
-            R::lean(answer, &calendar, explain).transpose()?
+            R::lean(answer, &Lens { calendar: &calendar, explain, dialect }).transpose()?
         }
         _ => None,
     };
-    let data = lean.map_or_else(|| serde_json::to_value(&outcome), Ok)?;
+    let mut data = lean.map_or_else(|| serde_json::to_value(&outcome), Ok)?;
+    if options.form == Form::Lean {
+        dialect::answer(dialect, &mut data);
+    }
     Ok(Answer { text: say::<R>(&outcome, &calendar), data, proposal })
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::access;
 use super::call::{CallOptions, Form};
 use super::conflict;
+use super::dialect;
 use super::perform::{Outcome, Reply, perform, read, say};
 use super::schema::{self, MAX_DEPTH, Unknown};
 use super::table::{TOOLS, tool};
@@ -169,7 +170,8 @@ pub(crate) fn run_approved(
 }
 
 /// Checks arguments against the published schema.
-fn check(view: &View<'_>, tool: &Tool, arguments: Value) -> Result<Value> {
+fn check(view: &View<'_>, tool: &Tool, mut arguments: Value) -> Result<Value> {
+    dialect::accept(tool.name, &mut arguments);
     let unknown = if tool.compat.is_some() { Unknown::Drop } else { Unknown::Refuse };
     schema::check(tool.name, &tool.schema(view.settings()), unknown, arguments)
 }

@@ -63,6 +63,8 @@ impl Request for ItemsRequest {
         let filter = item::Filter { r#type: self.r#type, project: self.project };
         if self.query.trim().is_empty() {
             let (items, total) = call.read(|db| item::list(db, &filter, limit))?;
+            let project = filter.project.as_ref().map_or("items", |name| name.as_str());
+            call.view().tell_read("items", project, items.len());
             return Ok(Items { items, total, missing: problem.into_iter().collect() });
         }
         if let Some(project) = &filter.project {

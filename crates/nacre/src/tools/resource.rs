@@ -3,6 +3,7 @@
 
 use crate::base::caller::{Caller, Role};
 use crate::base::redact;
+use crate::base::settings::Inject;
 use crate::base::text::percent_decode;
 use crate::base::{Error, Result};
 use crate::context::boot;
@@ -67,9 +68,12 @@ pub fn resources(view: &View<'_>) -> Vec<&'static Resource> {
 }
 
 /// Tells whether the startup context has more than the brief: files that somebody wrote and that the session may see.
+/// Without a brief, the templates count too: the first session has to know the rules.
 pub fn has_workspace(view: &View<'_>) -> bool {
     let caller = view.caller();
-    caller.role != Role::Skill && boot::has_own(view, caller)
+    let is_all = view.settings().brief.inject == Inject::None;
+    caller.role != Role::Skill
+        && if is_all { boot::has_any(view, caller) } else { boot::has_own(view, caller) }
 }
 
 /// Reads a resource; `None`: there is none with this address that the caller may read.

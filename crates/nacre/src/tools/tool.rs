@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::call::{Call, CallOptions, ToolResult};
-use super::schema;
-use crate::base::settings::DefaultType;
+use super::{dialect, schema};
+use crate::base::settings::{DefaultType, Dialect};
 use crate::base::{Calendar, Result, Settings};
 use crate::group::View;
 
@@ -97,12 +97,11 @@ impl Tool {
         self.schema(settings).into_owned()
     }
 
-    /// Returns the schema of its arguments as agents see it: without the advanced arguments, which it still accepts.
+    /// Returns the schema of its arguments as agents see it: with the names of the dialect, and without the advanced
+    /// arguments, which it still accepts.
     pub fn listed_schema(&self, settings: &Settings) -> Value {
         let mut schema = self.input_schema(settings);
-        if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-            properties.retain(|name, _| !self.advanced.contains(&name.as_str()));
-        }
+        dialect::list(settings, self.name, self.advanced, &mut schema);
         schema
     }
 
@@ -137,17 +136,38 @@ impl Tool {
     fn adapted(&self, schema: &Value, settings: &Settings) -> Option<Value> {
         if self.across && !settings.access.admin_group.is_empty() {
             let mut schema = schema.clone();
-            let about = format!("Read in group {} instead.", settings.access.admin_group);
+            let about = match self.access {
+                Access::Read | Access::Nothing => {
+                    format!("Read in group {} instead.", settings.access.admin_group)
+                }
+                Access::Write | Access::Destroy => "For admins: the group to write in.".to_owned(),
+            };
             schema["properties"][GROUP] = json!({ "type": "string", "maxLength": 64, "description": about });
             return Some(schema);
         }
-        if !self.typed || settings.entries.default_type != DefaultType::Required {
+        let requires_type = self.typed && settings.entries.default_type == DefaultType::Required;
+        if !requires_type && !dialect::limits(settings.dialect, self.name) {
             return None;
         }
         let mut schema = schema.clone();
-        schema.get_mut("required").and_then(Value::as_array_mut)?.push("type".into());
+        dialect::limit(settings.dialect, self.name, &mut schema);
+        if requires_type {
+            schema.get_mut("required").and_then(Value::as_array_mut)?.push("type".into());
+            if let Some(fields) = schema["properties"]["type"].as_object_mut() {
+                // It would name a default.
+                fields.remove("description");
+            }
+        }
         Some(schema)
     }
+}
+
+/// How an answer is written for a model.
+pub struct Lens<'a> {
+    pub(super) calendar: &'a Calendar,
+    /// With scores and reasons.
+    pub(super) explain: bool,
+    pub(super) dialect: Dialect,
 }
 
 /// The request of a tool. The constants are columns of the table of tools. An optional field is an `Option`; `null` counts as
@@ -206,7 +226,7 @@ pub trait Request: Clone + Serialize + DeserializeOwned + JsonSchema {
     }
     /// Returns the answer in the lean form, for a model; `None`: the whole answer is lean enough.
     #[doc(hidden)]
-    fn lean(_: &Self::Answer, _: &Calendar, _explain: bool) -> Option<serde_json::Result<Value>> {
+    fn lean(_: &Self::Answer, _: &Lens<'_>) -> Option<serde_json::Result<Value>> {
         None
     }
     /// Returns the answer as a compact text, for a model.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use nacre::call::{has_workspace, resource, resources};
-use nacre::{Role, TEMPLATES, Visibility, Zone, strip_injected};
+use nacre::{Role, Visibility, Zone, strip_injected};
 use serde_json::{Value, json};
 
 use crate::sealed::{Place, is_without_folder};
@@ -79,11 +79,12 @@ fn templates_are_written_once_and_never_over_what_is_there() {
     std::fs::create_dir_all(file(&place, "MEMORY.md")).unwrap();
     let laid = nacre::workspace::write_templates(&place.view()).unwrap();
     assert_eq!(laid.kept, ["SOUL.md", "MEMORY.md"]);
-    assert_eq!(laid.made.len(), TEMPLATES.len() - 2);
+    let files = place.group.settings().boot.files.len();
+    assert_eq!(laid.made.len(), files - 2);
     assert_eq!(std::fs::read_to_string(file(&place, "SOUL.md")).unwrap(), "my own soul");
     write(&place, "USER.md", b"");
     let again = nacre::workspace::write_templates(&place.view()).unwrap();
-    assert_eq!((again.made.len(), again.kept.len()), (0, TEMPLATES.len()), "an empty file is a file too");
+    assert_eq!((again.made.len(), again.kept.len()), (0, files), "an empty file is a file too");
     for path in
         ["AGENTS.md", "memory/active-context.md", "memory/gating-policies.md", "skills/memory/SKILL.md"]
     {
@@ -251,9 +252,10 @@ fn a_missing_file_leaves_nothing_for_the_model_and_never_a_failure() {
     assert!(!text(&boot).contains("USER.md is"), "{}", text(&boot));
     assert_eq!(part(&boot, "USER.md")["note"], "is a template that is not filled in");
     assert!(
-        text(&boot).contains("memory_write")
+        text(&boot).contains("Never write passwords")
             && text(&boot).contains("- memory (skills/memory/SKILL.md): When")
     );
+    assert!(!text(&boot).contains("memory_write"), "it is not offered here");
     assert!(boot["tokens"].as_u64().unwrap() < 1_000, "{}", boot["tokens"]);
 }
 

@@ -357,7 +357,16 @@ fn agents_stay_within_their_scope() {
     assert!(across(&mut place, Role::Project, "memory_search", search).unwrap().contains("concise"));
     // A project writes nowhere else and reads no third.
     let elsewhere = json!({ "path": "MEMORY.md", "content": "x", "group": "main" });
-    assert_eq!(across(&mut place, Role::Project, "memory_write", elsewhere), Err("bad_argument"));
+    assert_eq!(across(&mut place, Role::Project, "memory_write", elsewhere.clone()), Err("group_denied"));
+    // An admin writes everywhere.
+    assert!(across(&mut place, Role::Admin, "memory_write", elsewhere).unwrap().contains("Written"));
+    // One search covers the project's own memory and the admin's.
+    let both =
+        across(&mut place, Role::Project, "memory_search", json!({ "query": "gardens concise" })).unwrap();
+    assert!(
+        both.contains("gardens") && both.contains("In group main:") && both.contains("concise"),
+        "{both}"
+    );
     let third = json!({ "path": "MEMORY.md", "group": "shop" });
     assert_eq!(across(&mut place, Role::Project, "memory_get", third), Err("group_denied"));
     // A skill has no tool that reads or writes.

@@ -108,7 +108,11 @@ fn memory_is_read_freely_written_by_approval_and_searched() {
 #[test]
 fn the_agent_is_asked_to_suggest_and_to_be_brief() {
     // The guide that `nacre init` lays down asks for suggestions of what lasts, and says who decides.
-    let guide = TEMPLATES.iter().find(|template| template.path == "AGENTS.md").unwrap().text;
+    let guide = TEMPLATES
+        .iter()
+        .find(|template| template.path == "AGENTS.md")
+        .unwrap()
+        .text(place().group.settings());
     for word in ["memory_write", "approve"] {
         assert!(guide.contains(word), "{word}");
     }

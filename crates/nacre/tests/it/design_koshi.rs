@@ -2,7 +2,7 @@
 //! what came; the order follows its judgement; nothing is deleted.
 
 use nacre::session::Draft;
-use nacre::{Actor, SKILL, Settings};
+use nacre::{Actor, Settings, instructions};
 use serde_json::{Value, json};
 
 use crate::maintain::only;
@@ -114,8 +114,12 @@ fn words_are_all_there_is() {
     assert_eq!((&hits[0]["why"][0]["lane"], &hits[0]["why"][0]["words"]), (&json!("bm25"), &json!(["car"])));
     assert_eq!(hits[0]["why"].as_array().unwrap().len(), 1, "{hits:?}");
     // The words to search with are the agent's to find, and so is when to stop.
-    for words in ["a synonym or two", "try other words once or twice, then go on"] {
-        assert!(SKILL.contains(words), "{words}");
+    for words in [
+        "natural synonyms",
+        "query again with different words: up to three queries for one message",
+        "go on without",
+    ] {
+        assert!(instructions(place.group.settings()).contains(words), "{words}");
     }
 }
 

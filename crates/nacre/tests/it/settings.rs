@@ -189,3 +189,29 @@ fn every_profile_is_valid() {
         Settings::from_layers(Some(name), &[]).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
+
+/// Azure's own variables are enough beside the provider, and give way to every setting.
+#[test]
+fn azure_is_set_up_by_its_own_variables() {
+    let get = |name: &str| match name {
+        "AZURE_OPENAI_ENDPOINT" => Some("https://nanoclaw-openai.openai.azure.com/".to_owned()),
+        "AZURE_OPENAI_EMBEDDING_DEPLOYMENT" => Some("text-embedding-3-small".to_owned()),
+        "AZURE_OPENAI_API_VERSION" => Some("2024-06-01".to_owned()),
+        _ => None,
+    };
+    let with = |pairs: &[&str]| {
+        let own: Vec<Layer> = pairs.iter().map(|pair| Layer::from_pair("a test", pair).unwrap()).collect();
+        let azure = Layer::from_azure(&own, get).unwrap();
+        Settings::from_layers(Some("nanoclaw"), &azure.into_iter().chain(own).collect::<Vec<_>>())
+    };
+    let embedding = with(&["embedding.provider=azure-openai"]).unwrap().embedding;
+    assert_eq!(embedding.url, "https://nanoclaw-openai.openai.azure.com");
+    assert_eq!(
+        (embedding.model.as_str(), embedding.api_version.as_str()),
+        ("text-embedding-3-small", "2024-06-01")
+    );
+    let own = with(&["embedding.provider=azure-openai", "embedding.url=https://mine"]).unwrap().embedding;
+    assert_eq!(own.url, "https://mine");
+    // Without the provider nothing is sent anywhere.
+    assert_eq!(with(&[]).unwrap().embedding.url, "");
+}

@@ -4,10 +4,10 @@
 use std::cell::Cell;
 
 use nacre::turn::{self, Exchange, Plugin, PluginLine, Request, ToolUse, Turn};
-use nacre::{Caller, Role, Visibility};
+use nacre::{Caller, Role, Time, Visibility};
 use serde_json::json;
 
-use crate::sealed::{Place, is_without_folder};
+use crate::sealed::{Place, is_without_folder, noon};
 
 impl Place {
     /// Another conversation.
@@ -985,4 +985,42 @@ fn a_full_turn_has_room_for_a_policy() {
     let turn = place.turn("Please restart the gateway service");
     assert!(contributors(&turn).contains(&"policies"), "{turn:?}");
     assert!(turn.tokens <= 300);
+}
+
+/// The same message with the same answer, again and again, was taken for one exchange that arrived twice.
+#[test]
+fn the_same_answer_word_for_word_was_no_loop() {
+    let mut place = Place::new();
+    let (user, agent) = ("Please fix the login bug.", "I have fixed the login bug in the session handler.");
+    let exchange = |at| Exchange { user: user.into(), agent: agent.into(), at };
+    for minute in 0..5 {
+        place.caller.now = Time::from_millis(noon().as_millis() + minute * 60_000);
+        let said = exchange(place.caller.now);
+        turn::archive(&mut place.view(), &said).unwrap();
+        // The hook may deliver it twice.
+        turn::archive(&mut place.view(), &said).unwrap();
+    }
+    let state = turn::state(&place.view()).unwrap();
+    assert_eq!(state.turn, 5);
+    assert!(state.signals.contains(&"you gave the same answer again".to_owned()), "{:?}", state.signals);
+    let said = turn::run(&mut place.view(), &Request::new("Is it done?")).unwrap();
+    assert!(said.markdown.contains("you gave the same answer again"), "{}", said.markdown);
+}
+
+#[test]
+fn the_oldest_exchanges_go_beyond_the_limit() {
+    let mut place = Place::with("nanoclaw", &["turn.max_exchanges=3"]);
+    for number in 0..5 {
+        place.caller.now = Time::from_millis(noon().as_millis() + number * 60_000);
+        let user = format!("My parrot number {number} is called Miso.");
+        let exchange = Exchange { user, agent: "A fine name.".into(), at: place.caller.now };
+        turn::archive(&mut place.view(), &exchange).unwrap();
+    }
+    let found =
+        place.call("memory_search", json!({ "query": "parrot called Miso", "scope": ["sessions"] })).data;
+    let texts = found["hits"].to_string();
+    for number in 0..5 {
+        assert_eq!(texts.contains(&format!("number {number}")), number >= 2, "{number}: {texts}");
+    }
+    place.check();
 }

@@ -35,9 +35,6 @@ pub(super) fn archive(view: &mut View<'_>, said: &Exchange) -> Result<ArchiveRep
     }
     let session = caller.session.as_str();
     let id = exchange::hash(&[session, &user, &agent]);
-    if view.read_all(|db| exchange::is_present(db, &id))? {
-        return Ok(ArchiveReport { id, ..ArchiveReport::default() });
-    }
     let searchable = !exchange::is_noise(&user, &agent);
     let (session_id, private) = (session.to_owned(), caller.visibility.is_private());
     let mut row = Row {
@@ -60,13 +57,21 @@ pub(super) fn archive(view: &mut View<'_>, said: &Exchange) -> Result<ArchiveRep
     let drafts = if teaches { lesson::taught(&row.user) } else { Vec::new() };
     let language = view.settings().search.language();
     let (added, lessons) = view.write(|tx| {
-        if exchange::is_present(tx, &id)? {
+        let mut state = state::load(tx, &caller.session)?;
+        if let Some(first) = exchange::time_of(tx, &id)? {
+            // The same words again, later, are a repetition. The same exchange that arrives twice is not.
+            if said.at > first && state.repeated_at.is_none_or(|last| said.at > last) {
+                state.turn += 1;
+                state.repeated_at = Some(said.at);
+                stability::follow(&mut state, &row, &principles, doubts, language);
+                state::save(tx, caller, &state)?;
+            }
             return Ok((false, Vec::new()));
         }
-        let mut state = state::load(tx, &caller.session)?;
         let before = exchange::last(tx, session)?;
         row.project = project::current::adopt(tx, caller.project_folder.as_deref())?;
         exchange::insert(tx, &row)?;
+        exchange::keep_newest(tx, settings.max_exchanges)?;
         state.turn += 1;
         let asked = before.as_ref().map_or("", |before| before.user.as_str());
         let learned = lesson::learn(tx, &drafts, asked, caller, said.at, LessonState::Waiting)?;

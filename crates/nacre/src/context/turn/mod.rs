@@ -30,6 +30,7 @@ use crate::base::caller::{Actor, Caller, Role};
 use crate::base::frame::{self, CLOSE, OPEN, OPEN_GUIDANCE, one_line};
 use crate::base::ids::{ProjectName, SessionId};
 use crate::base::redact;
+use crate::base::settings::Dialect;
 use crate::base::text::cut;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
@@ -186,6 +187,8 @@ struct Contributor {
     name: &'static str,
     /// The tag that opens the block of its lines.
     open: &'static str,
+    /// NanoClaw's heading of its lines.
+    heading: &'static str,
     /// The largest share of all tokens that it may use, in percent.
     share: usize,
     /// The share that earlier contributors must leave for it, in percent.
@@ -195,12 +198,54 @@ struct Contributor {
 
 /// All contributors, by priority. Plugins come last.
 static CONTRIBUTORS: [Contributor; 6] = [
-    Contributor { name: "graph", open: OPEN, share: 40, reserved: 0, run: graph::offer },
-    Contributor { name: "memory", open: OPEN, share: 60, reserved: 0, run: recall::memory },
-    Contributor { name: "continuity", open: OPEN, share: 60, reserved: 0, run: recall::continuity },
-    Contributor { name: "stability", open: OPEN_GUIDANCE, share: 30, reserved: 0, run: stability::offer },
-    Contributor { name: "lessons", open: OPEN, share: 40, reserved: 22, run: lesson::offer },
-    Contributor { name: "policies", open: OPEN_GUIDANCE, share: 40, reserved: 25, run: policy::offer },
+    Contributor {
+        name: "graph",
+        open: OPEN,
+        heading: "[GRAPH MEMORY]",
+        share: 40,
+        reserved: 0,
+        run: graph::offer,
+    },
+    Contributor {
+        name: "memory",
+        open: OPEN,
+        heading: "[MEMORY]",
+        share: 60,
+        reserved: 0,
+        run: recall::memory,
+    },
+    Contributor {
+        name: "continuity",
+        open: OPEN,
+        heading: "[CONTINUITY CONTEXT]",
+        share: 60,
+        reserved: 0,
+        run: recall::continuity,
+    },
+    Contributor {
+        name: "stability",
+        open: OPEN_GUIDANCE,
+        heading: "[STABILITY CONTEXT]",
+        share: 30,
+        reserved: 0,
+        run: stability::offer,
+    },
+    Contributor {
+        name: "lessons",
+        open: OPEN,
+        heading: "[GROWTH VECTORS]",
+        share: 40,
+        reserved: 22,
+        run: lesson::offer,
+    },
+    Contributor {
+        name: "policies",
+        open: OPEN_GUIDANCE,
+        heading: "[GATING POLICIES]",
+        share: 40,
+        reserved: 25,
+        run: policy::offer,
+    },
 ];
 
 /// The name that turns plugins on.
@@ -246,6 +291,7 @@ pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
         considered: Vec::new(),
     };
     let calendar = caller.calendar();
+    let has_headings = builder.view.settings().dialect == Dialect::Nanoclaw;
     let mut budget = Budget { left: settings.tokens, opened: Vec::new() };
     let on = |name: &str| settings.contributors.iter().any(|wanted| wanted == name);
     for (place, contributor) in
@@ -265,8 +311,11 @@ pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
         let part = |percent: usize| settings.tokens * percent / 100;
         let behind = CONTRIBUTORS[place + 1..].iter().filter(|later| on(later.name));
         let reserved: usize = behind.map(|later| part(later.reserved)).sum();
-        let room = part(contributor.share).min(budget.room(contributor.open).saturating_sub(reserved));
+        let heading = if has_headings { tokens(contributor.heading) + 1 } else { 0 };
+        let room =
+            part(contributor.share).min(budget.room(contributor.open).saturating_sub(reserved + heading));
         let block = builder.choose(contributor.name, offers, room, settings.repeat_turns);
+        budget.left = budget.left.saturating_sub(block.as_ref().map_or(0, |_| heading));
         budget.spend(contributor.open, block.as_ref());
         turn.blocks.extend(block);
     }
@@ -292,7 +341,7 @@ pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
         turn.considered = considered;
         turn.considered.iter_mut().for_each(|one| one.text = redact::text(&one.text).into_owned());
     }
-    turn.markdown = render(&turn.blocks);
+    turn.markdown = render(&turn.blocks, has_headings);
     turn.tokens = tokens(&turn.markdown);
     if !turn.blocks.is_empty()
         && let Err(error) = remember(&mut view, state, &turn)
@@ -461,16 +510,19 @@ impl Budget {
 }
 
 /// Puts the lines into one block for each opening tag.
-fn render(blocks: &[Block]) -> String {
-    let open = |block: &Block| {
-        let own = CONTRIBUTORS.iter().find(|contributor| contributor.name == block.contributor);
-        own.map_or(OPEN, |contributor| contributor.open)
-    };
+fn render(blocks: &[Block], has_headings: bool) -> String {
+    let of = |block: &Block| CONTRIBUTORS.iter().find(|contributor| contributor.name == block.contributor);
+    let open = |block: &Block| of(block).map_or(OPEN, |contributor| contributor.open);
     let mut texts = Vec::new();
     for tag in [OPEN, OPEN_GUIDANCE] {
         let mut text = String::new();
-        for line in blocks.iter().filter(|block| open(block) == tag).flat_map(|block| &block.lines) {
-            let _ = writeln!(text, "{}", line.text);
+        for block in blocks.iter().filter(|block| open(block) == tag) {
+            if let Some(contributor) = of(block).filter(|_| has_headings) {
+                let _ = writeln!(text, "{}", contributor.heading);
+            }
+            for line in &block.lines {
+                let _ = writeln!(text, "{}", line.text);
+            }
         }
         if !text.is_empty() {
             texts.push(enclose(tag, &text));

@@ -2,7 +2,7 @@
 //! sessions for `continuity`. One search serves both.
 
 use super::relevance::{MemoryTraits, Weight, is_request};
-use super::{Offer, TurnBuilder, exchange, lesson, policy, said};
+use super::{Offer, TurnBuilder, exchange, lesson, policy, said, topic};
 use crate::base::frame::{self, one_line};
 use crate::base::ids::ProjectName;
 use crate::base::text::cut;
@@ -55,7 +55,35 @@ pub(super) fn memory(builder: &mut TurnBuilder<'_>) -> Result<Vec<Offer>> {
 
 /// Offers what was said before.
 pub(super) fn continuity(builder: &mut TurnBuilder<'_>) -> Result<Vec<Offer>> {
-    offers(builder, |hit| matches!(hit.kind, "exchange" | "message"))
+    let mut found = offers(builder, |hit| matches!(hit.kind, "exchange" | "message"))?;
+    if builder.view.settings().turn.topics {
+        found.extend(topics(builder));
+    }
+    Ok(found)
+}
+
+/// Names the topics of the conversation, and what the user asked to keep in mind.
+fn topics(builder: &TurnBuilder<'_>) -> Vec<Offer> {
+    const MAX_ANCHORS: usize = 2;
+    const MAX_TOPICS: usize = 6;
+    let state = &builder.state;
+    let hash = |text: &str| exchange::hash(&[text]);
+    let anchors = topic::holding(state, builder.caller.now).map(|anchor| {
+        let text = format!("The user said: \"{}\" ({})", one_line(&anchor.text), one_line(&anchor.kind));
+        Offer::new(text, "an anchor of this session".into(), format!("anchor:{}", hash(&anchor.text)))
+    });
+    let mut offers: Vec<Offer> = anchors.collect();
+    offers.drain(..offers.len().saturating_sub(MAX_ANCHORS));
+    let standing = state.topics.iter().filter_map(|topic| {
+        let status = topic.standing(state.turn)?.as_str();
+        Some(format!("{} ({status})", one_line(&topic.word)))
+    });
+    let standing = standing.take(MAX_TOPICS).collect::<Vec<_>>().join(", ");
+    if !standing.is_empty() {
+        let source = format!("topics:{}", hash(&standing));
+        offers.push(Offer::new(format!("Topics: {standing}"), "said in the last exchanges".into(), source));
+    }
+    offers
 }
 
 /// Returns the lines of the chosen hits, each behind the newer statement that contradicts it.

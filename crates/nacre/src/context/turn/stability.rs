@@ -12,6 +12,7 @@ use super::{Offer, ToolUse, TurnBuilder, lesson, said, topic};
 use crate::base::Result;
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
+use crate::base::settings::Stability;
 use crate::base::words::{self, List};
 use crate::group::View;
 use crate::index::alike::likeness;
@@ -21,8 +22,6 @@ use crate::records::session::exchange::Row;
 use crate::records::workspace;
 use crate::search;
 
-/// The entropy from which a conversation drifts.
-const DRIFT_ENTROPY: f64 = 0.5;
 /// The share of the last entropy that is kept in the next exchange.
 const ENTROPY_DECAY: f64 = 0.5;
 /// How many exchanges are kept.
@@ -104,7 +103,8 @@ pub(super) fn offer(builder: &mut TurnBuilder<'_>) -> Result<Vec<Offer>> {
         );
     }
     let drift = state.drift();
-    if drift >= DRIFT_ENTROPY {
+    let settings = &builder.view.settings().turn;
+    if drift >= settings.drift {
         let label = if drift >= 1.0 { "high" } else { "rising" };
         add(
             format!(
@@ -122,6 +122,17 @@ pub(super) fn offer(builder: &mut TurnBuilder<'_>) -> Result<Vec<Offer>> {
                 "an anchor of this session",
                 format!("anchor:{}", crate::records::session::exchange::hash(&[&anchor.text])),
             );
+        }
+    } else if settings.stability == Stability::Always {
+        let now = builder.caller.now;
+        let mut add = |text: String, reason: &str, source: &str| {
+            offers.push(Offer::new(text, reason.to_owned(), format!("{source}:{now}")));
+        };
+        add(format!("Entropy: {drift:.1} (stable)"), "the signals of the last exchanges", "stable");
+        let principles = principles(&builder.view, builder.caller.visibility);
+        let names: Vec<String> = principles.iter().map(|one| one_line(&one.name).to_lowercase()).collect();
+        if !names.is_empty() {
+            add(format!("Principles: {}", names.join(", ")), "the principles of SOUL.md", "principles");
         }
     }
     Ok(offers)

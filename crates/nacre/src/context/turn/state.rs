@@ -35,6 +35,8 @@ pub struct State {
     /// Lessons that were injected since the last exchange, and those whose outcome the next message shows.
     pub(crate) lessons: Vec<i64>,
     pub(crate) awaiting: Vec<i64>,
+    /// The last time at which an exchange was repeated word for word.
+    pub(crate) repeated_at: Option<Time>,
     /// The last answers.
     pub(crate) answered: Vec<RecentAnswer>,
     /// Injected lines: the turn, the source and the time of each.

@@ -46,6 +46,17 @@ pub enum TopicStatus {
     Fading,
 }
 
+impl TopicStatus {
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TopicStatus::Active => "active",
+            TopicStatus::Fixated => "fixated",
+            TopicStatus::Fading => "fading",
+        }
+    }
+}
+
 impl Topic {
     /// Returns the status of the topic after this many exchanges; `None`: it is no topic any more, or not yet.
     pub fn standing(&self, turn: u32) -> Option<TopicStatus> {

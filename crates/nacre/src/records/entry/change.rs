@@ -296,6 +296,20 @@ pub(crate) fn insert_version(db: &Connection, entry: &EntryId, version: &Version
     Ok(())
 }
 
+/// Records the narrative and the task in which a new entry was written.
+pub(crate) fn set_context(
+    db: &Connection,
+    id: &EntryId,
+    narrative: Option<&str>,
+    task: Option<&str>,
+) -> Result<()> {
+    if narrative.is_none() && task.is_none() {
+        return Ok(());
+    }
+    let sql = "UPDATE entries SET narrative_id = $2, task_id = $3 WHERE id = $1";
+    db.run(sql, (id, narrative, task)).map(drop)
+}
+
 /// Changes an entry's score by `delta`, within its bound. A positive delta also restarts the recency clock.
 pub(crate) fn reinforce(
     db: &Connection,
@@ -306,7 +320,10 @@ pub(crate) fn reinforce(
 ) -> Result<Entry> {
     // Praise brings an archived entry back.
     let mut entry = if delta > 0 { unarchive(db, now, named)? } else { get_current(db, named)? };
-    entry.score = entry.score.saturating_add(delta).clamp(-rank.bound, rank.bound);
+    entry.score = entry.score.saturating_add(delta);
+    if rank.bound > 0 {
+        entry.score = entry.score.clamp(-rank.bound, rank.bound);
+    }
     if delta > 0 {
         entry.last_hit_at = Some(now);
     }

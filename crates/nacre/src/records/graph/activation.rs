@@ -10,15 +10,12 @@ use super::{fact, relation};
 use crate::base::{Result, Time};
 use crate::store::Connection;
 
-/// The activation that one recall adds, and the maximum activation of a fact.
-const RECALL_BUMP: f64 = 0.5;
+/// The maximum activation of a fact.
 const MAX_ACTIVATION: f64 = 5.0;
 /// The share of activation that is left after a day.
 const DAILY_RETENTION: f64 = 0.95;
-/// The minimum strength of a link for its other end to be recalled too, and the maximum number of facts
-/// recalled that way.
-const MIN_LINK_STRENGTH: f64 = 2.0;
-pub(super) const MAX_LINKED_FACTS: usize = 4;
+/// How many linked facts are looked at.
+const MAX_LINKED_FACTS: usize = 800;
 /// The maximum strength of a link.
 const MAX_LINK_STRENGTH: f64 = 20.0;
 /// How many facts of one answer are linked to each other.
@@ -49,17 +46,17 @@ pub(super) fn tier(activation: f64) -> &'static str {
     }
 }
 
-/// Records that these facts and relations were recalled together.
-pub(crate) fn note(db: &Connection, references: &[String], at: Time) -> Result<()> {
+/// Records that these facts and relations were recalled together: each gains `bump`.
+pub(crate) fn note(db: &Connection, references: &[String], at: Time, bump: f64) -> Result<()> {
     for reference in references {
         for (kind, table) in [(fact::KIND, "facts"), (relation::KIND, "relations")] {
             if let Some(id) = super::number(kind, reference) {
                 let sql = format!(
                     "UPDATE {table} SET access_count = access_count + 1, last_accessed = $2,
-                        activation = CASE WHEN activation + {RECALL_BUMP} < {MAX_ACTIVATION} THEN activation + {RECALL_BUMP} ELSE {MAX_ACTIVATION} END
+                        activation = CASE WHEN activation + $3 < {MAX_ACTIVATION} THEN activation + $3 ELSE {MAX_ACTIVATION} END
                     WHERE id = $1"
                 );
-                db.run(&sql, (id, at))?;
+                db.run(&sql, (id, at, bump))?;
             }
         }
     }
@@ -79,11 +76,11 @@ pub(crate) fn note(db: &Connection, references: &[String], at: Time) -> Result<(
 
 /// Returns facts and relations that were often recalled together with these and are not among them, strongest
 /// first. It returns more than are needed, because some may no longer be current.
-pub(super) fn linked(db: &Connection, references: &[String]) -> Result<Vec<String>> {
+pub(super) fn linked(db: &Connection, references: &[String], strength: f64) -> Result<Vec<String>> {
     let sql = "SELECT other, weight FROM recalled_together WHERE one = $1 AND weight >= $2 ORDER BY other";
     let mut weights: BTreeMap<String, f64> = BTreeMap::new();
     for one in references {
-        db.each(sql, (one, MIN_LINK_STRENGTH), |row| {
+        db.each(sql, (one, strength), |row| {
             let other: String = row.get(0)?;
             if !references.contains(&other) {
                 *weights.entry(other).or_default() += row.get::<f64>(1)?;
@@ -93,7 +90,7 @@ pub(super) fn linked(db: &Connection, references: &[String]) -> Result<Vec<Strin
     }
     let mut strongest: Vec<(String, f64)> = weights.into_iter().collect();
     strongest.sort_by(|one, other| other.1.total_cmp(&one.1));
-    Ok(strongest.into_iter().take(MAX_LINKED_FACTS * 8).map(|(other, _)| other).collect())
+    Ok(strongest.into_iter().take(MAX_LINKED_FACTS).map(|(other, _)| other).collect())
 }
 
 /// Sets how much a fact was used in another program.

@@ -96,7 +96,15 @@ pub(crate) fn find(db: &Connection, name: &str) -> Result<Option<Entity>> {
     let sql = "SELECT roots.id, roots.name, roots.category FROM names
         JOIN entities ON entities.id = names.entity JOIN entities AS roots ON roots.id = entities.root
         WHERE folded = $1";
-    db.row(sql, [fold(name)], from_row)
+    match db.row(sql, [fold(name)], from_row)? {
+        None if is_user(name) => speaking(db, "user"),
+        found => Ok(found),
+    }
+}
+
+/// Tells whether a name means the person who uses the memory, as other designs write it. In lower case it is a role.
+fn is_user(name: &str) -> bool {
+    name.trim() == "User"
 }
 
 /// Makes sure that a writer refers to an entity that they see. Returns whether the name exists but is hidden
@@ -104,6 +112,7 @@ pub(crate) fn find(db: &Connection, name: &str) -> Result<Option<Entity>> {
 /// reveal the name behind it, and is refused.
 pub(super) fn claim(db: &Connection, origin: &Origin<'_>, name: &str) -> Result<bool> {
     let Some(found) = find(db, name)? else { return Ok(false) };
+    let name = if is_user(name) { found.name.as_str() } else { name };
     if origin.sees(db, "entities", found.id.0)? && origin.sees(db, "names", name_row(db, name)?)? {
         return Ok(false);
     }
@@ -160,6 +169,11 @@ pub(crate) fn find_or_create(
     name: &str,
     category: &str,
 ) -> Result<Entity> {
+    let names_user = is_user(name) && !origin.source.is_read();
+    if names_user && let Some(found) = find(db, name)? {
+        return Ok(found);
+    }
+    let category = if names_user { "user" } else { category };
     let name = guard::entity(name, Some(category), origin.checked_as())?;
     let folded = fold(&name);
     if folded.is_empty() {
@@ -177,7 +191,12 @@ pub(crate) fn find_or_create(
     let sql =
         "INSERT INTO names (folded, name, entity, own, source, private) VALUES ($1, $2, $3, true, $4, $5)";
     let private = origin.private.unwrap_or(false);
+    let known_as = if category == "user" && !is_user(&name) { speaking(db, "user")? } else { None };
     db.run(sql, (folded, &name, id, source_name(origin.source), private))?;
+    // Statements about `User` from before the name was known are about the same person.
+    if let Some(before) = known_as.filter(|before| is_user(&before.name)) {
+        merge(db, origin.now, &before.name, &name)?;
+    }
     Ok(Entity { id, name, category: category.to_owned() })
 }
 
@@ -200,7 +219,13 @@ pub(crate) fn add_alias(
 ) -> Result<(Entity, Option<i64>)> {
     let alias = guard::entity(alias, None, origin.checked_as())?;
     let folded = fold(&alias);
-    let entity = get(db, entity)?;
+    let entity = match get(db, entity) {
+        // An alias may be known before its entity is; a name that resembles another is more likely a mistake.
+        Err(Error::NoEntity { nearest: None, .. }) if !origin.source.is_read() => {
+            find_or_create(db, origin, entity, "")?
+        }
+        found => found?,
+    };
     if claim(db, origin, &alias)? {
         let reason = "can't be used as a name where others read along".into();
         return Err(Error::SkippedStatement { what: shorten(&alias), reason });

@@ -21,7 +21,7 @@ use super::relation::{self, Relation};
 use super::{Cite, EntityId, activation, cites, guard, intent, name};
 use crate::base::origin::RecordOrigin;
 use crate::base::redact::redact;
-use crate::base::{Result, Time};
+use crate::base::{Result, Time, settings};
 use crate::index::embed::builtin;
 use crate::index::{self, Language, analyse};
 use crate::store::Connection;
@@ -51,6 +51,33 @@ pub(crate) struct Request<'a> {
     pub(crate) as_of: Option<Time>,
     /// Whether facts that contain the words count if nobody is named.
     pub(crate) by_words: bool,
+    pub(crate) rules: Rules,
+}
+
+/// How facts are ordered, and which others come along.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    relevance_weight: f64,
+    activation_weight: f64,
+    linked_facts: usize,
+    linked_strength: f64,
+}
+
+impl From<&settings::Graph> for Rules {
+    fn from(graph: &settings::Graph) -> Rules {
+        Rules {
+            relevance_weight: graph.relevance_weight,
+            activation_weight: graph.activation_weight,
+            linked_facts: graph.linked_facts,
+            linked_strength: graph.linked_strength,
+        }
+    }
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules { relevance_weight: 0.7, activation_weight: 0.3, linked_facts: 0, linked_strength: f64::MAX }
+    }
 }
 
 /// The result of a recall.
@@ -97,6 +124,9 @@ pub struct GraphMatch {
     /// Its origin.
     #[schemars(skip)]
     pub origin: RecordOrigin,
+    /// The statement in NanoClaw's notation: `heron.port = 6459`, or `heron → runs_on → kestrel`.
+    #[serde(skip)]
+    pub(crate) notation: String,
     #[serde(skip)]
     activation: f64,
     /// The share of the question that it covers, in steps.
@@ -106,14 +136,15 @@ pub struct GraphMatch {
 
 redact! {
     RecallResult { known, entities, note, missing, lacks }
-    GraphMatch { id, text, cites, why / kind, score, combined, since, until, linked, origin, activation, covered }
+    GraphMatch { id, text, cites, why, notation / kind, score, combined, since, until, linked, origin, activation, covered }
 }
 
 impl GraphMatch {
     /// Returns a newer statement that contradicts this one, found in another store.
     pub(crate) fn newer(&self, kind: &'static str, id: String, text: String, since: Time) -> GraphMatch {
         let why = format!("newer than `{}`", self.id);
-        GraphMatch { kind, id, text, since, until: None, cites: Vec::new(), why, ..self.clone() }
+        let notation = text.clone();
+        GraphMatch { kind, id, text, notation, since, until: None, cites: Vec::new(), why, ..self.clone() }
     }
 }
 
@@ -153,7 +184,7 @@ pub(crate) fn recall(db: &Connection, request: &Request<'_>, language: Language)
         }
     }
     recalled.known = seen.into_values().collect();
-    rank(&mut recalled.known);
+    rank(&mut recalled.known, request.rules);
     recalled.known.truncate(request.limit);
     link(db, request, &mut recalled.known)?;
     for known in &mut recalled.known {
@@ -423,11 +454,13 @@ fn says(words: &[String], name: &str) -> bool {
 }
 
 /// Sorts the results: by coverage of the question, then by score and activation.
-fn rank(known: &mut [GraphMatch]) {
+fn rank(known: &mut [GraphMatch], rules: Rules) {
     let hottest = known.iter().map(|known| known.activation).fold(f64::MIN_POSITIVE, f64::max);
     for known in known.iter_mut() {
         let tier = if known.score >= MIN_ENTITY_SCORE { 100.0 } else { 0.0 };
-        let combined = tier + 0.7 * known.score / 100.0 + 0.3 * (known.activation / hottest).min(1.0);
+        let combined = tier
+            + rules.relevance_weight * known.score / 100.0
+            + rules.activation_weight * (known.activation / hottest).min(1.0);
         known.combined = (combined * 1_000.0).round() / 1_000.0;
         known.score = (known.score * 10.0).round() / 10.0;
     }
@@ -443,13 +476,13 @@ fn rank(known: &mut [GraphMatch]) {
 
 /// Adds facts that were often recalled together with these.
 fn link(db: &Connection, request: &Request<'_>, known: &mut Vec<GraphMatch>) -> Result<()> {
-    let room = request.limit.saturating_sub(known.len()).min(activation::MAX_LINKED_FACTS);
+    let room = request.limit.saturating_sub(known.len()).min(request.rules.linked_facts);
     if known.is_empty() || room == 0 || request.as_of.is_some() || known[0].score < MIN_ENTITY_SCORE {
         return Ok(());
     }
     let references: Vec<String> = known.iter().map(|known| known.id.clone()).collect();
     let most = known.len() + room;
-    for reference in activation::linked(db, &references)? {
+    for reference in activation::linked(db, &references, request.rules.linked_strength)? {
         if known.len() == most {
             break;
         }
@@ -482,6 +515,15 @@ impl Row {
         }
     }
 
+    fn notation(&self) -> String {
+        match self {
+            Row::Fact(Fact { entity, key, value, .. }) => format!("{entity}.{key} = {value}"),
+            Row::Relation { relation: Relation { subject, predicate, object, .. }, .. } => {
+                format!("{subject} → {predicate} → {object}")
+            }
+        }
+    }
+
     /// Returns the statement without its entity.
     fn said(&self) -> String {
         match self {
@@ -504,6 +546,7 @@ impl Row {
             kind,
             id: id.clone(),
             text: self.line(),
+            notation: self.notation(),
             score,
             combined: 0.0,
             since,

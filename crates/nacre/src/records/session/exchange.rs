@@ -244,6 +244,24 @@ fn place(db: &Connection, row: &Row) -> Result<(i64, i64)> {
     Ok((number, db.one(sql, [number], |row| row.get(0))?))
 }
 
+/// Deletes the oldest exchanges beyond this number; 0 keeps all.
+pub(crate) fn keep_newest(db: &Connection, most: usize) -> Result<()> {
+    let count: usize = db.one("SELECT count(*) FROM exchanges", (), |row| row.get(0))?;
+    if most == 0 || count <= most {
+        return Ok(());
+    }
+    let sql = "SELECT id FROM exchanges ORDER BY at, id LIMIT $1";
+    for id in db.rows(sql, [count - most], |row| row.get::<String>(0))? {
+        remove(db, &id)?;
+    }
+    Ok(())
+}
+
+/// Returns when an exchange was archived; `None`: it is not there.
+pub(crate) fn time_of(db: &Connection, id: &str) -> Result<Option<Time>> {
+    db.row("SELECT at FROM exchanges WHERE id = $1", [id], |row| row.get(0))
+}
+
 pub(crate) fn is_present(db: &Connection, id: &str) -> Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM exchanges WHERE id = $1)";
     db.one(sql, [id], |row| row.get(0))

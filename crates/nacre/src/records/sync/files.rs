@@ -151,7 +151,7 @@ pub(super) fn changed(view: &View<'_>) -> Result<Vec<LocalFile>> {
             continue;
         }
         let Ok(text) = String::from_utf8(bytes) else { continue };
-        if known.is_none() && template::is_untouched(path.as_str(), &text) {
+        if known.is_none() && template::is_untouched(settings, path.as_str(), &text) {
             continue;
         }
         found.push(LocalFile { path, text: Some(text) });
@@ -268,6 +268,7 @@ pub(super) fn write(view: &mut View<'_>) -> Result<usize> {
     if waiting.is_empty() {
         return Ok(0);
     }
+    let settings = view.settings().clone();
     let mut held = change::lock(view)?;
     let mut written = 0;
     for (id, before, document) in waiting {
@@ -280,7 +281,7 @@ pub(super) fn write(view: &mut View<'_>) -> Result<usize> {
         let here = held.files().read(&path, MAX_FILE_BYTES + 1)?;
         let text = here.as_deref().map(String::from_utf8_lossy);
         let is_form = before.is_empty()
-            && text.as_deref().is_some_and(|text| template::is_untouched(path.as_str(), text));
+            && text.as_deref().is_some_and(|text| template::is_untouched(&settings, path.as_str(), text));
         let seen = key(text.as_deref());
         if seen != version.key {
             let after = version.text.as_deref().map(str::as_bytes);

@@ -65,9 +65,9 @@ impl MemoryFile {
         if !self.over {
             return None;
         }
-        let mut text = format!(
-            "{PATH} is too long: {lines} lines of {max_lines}, {chars} characters of {max_chars}. Please prune it."
-        );
+        let of_lines = if *max_lines > 0 { format!("{lines} lines of {max_lines}, ") } else { String::new() };
+        let mut text =
+            format!("{PATH} is too long: {of_lines}{chars} characters of {max_chars}. Please prune it.");
         for (place, stale) in self.stalest.iter().take(MAX_ADVICE_LINES).enumerate() {
             text.push_str(if place == 0 { " Unused for longest: " } else { "; " });
             let _ = write!(text, "{stale}");
@@ -113,7 +113,7 @@ fn of_text(view: &View<'_>, text: &str, most: usize) -> Result<MemoryFile> {
     let settings = view.settings().memory_file;
     let (max_lines, max_chars) = (settings.max_lines, settings.max_chars);
     let (lines, chars) = (text.lines().count(), text.chars().count());
-    let over = lines > max_lines || chars > max_chars;
+    let over = max_lines > 0 && lines > max_lines || chars > max_chars;
     let known = view.read_all(line_times)?;
     let masked = redact::document(text);
     let masked: Vec<&str> = masked.lines().collect();

@@ -12,6 +12,7 @@ pub mod checkpoint;
 pub mod daily;
 pub(crate) mod edit;
 mod files;
+mod guide;
 pub(crate) mod lines;
 pub(crate) mod memory_file;
 pub(crate) mod policy;
@@ -27,6 +28,8 @@ pub use checkpoint::{
 };
 pub use files::WorkspaceFile;
 pub(crate) use files::{list, text};
+pub(crate) use guide::fitting_sentences;
+pub use guide::instructions;
 pub(crate) use lines::quiet;
 pub use memory_file::{MemoryFile, StaleLine, look as look_at_memory_file};
 pub use sync::{SyncReport, sync, sync_with};

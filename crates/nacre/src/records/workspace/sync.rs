@@ -4,6 +4,7 @@
 //! An unchanged chunk is not written. If nothing changed, nothing is written at all.
 
 use crate::base::Error;
+use crate::base::Settings;
 use crate::base::caller::is_marked;
 use crate::base::text::decode;
 use crate::group::View;
@@ -79,6 +80,7 @@ pub(crate) fn sync_database(
     caller: &Caller,
     found: WalkResult,
     read_found: &dyn Fn(&WalkedFile) -> ReadResult,
+    settings: &Settings,
     graph: bool,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<SyncReport> {
@@ -105,7 +107,8 @@ pub(crate) fn sync_database(
         }
         // A file deleted since the walk stays in `known` and is removed below.
         let is_known = before.is_some_and(Row::is_indexed);
-        let Some(document) = Document::read(file, read_found(file), caller.now, graph, is_known) else {
+        let Some(document) = Document::read(settings, file, read_found(file), caller.now, graph, is_known)
+        else {
             continue;
         };
         synced.count(&file.path, &document.row, before);
@@ -210,6 +213,7 @@ impl Document {
     /// Chunks a document; `None` if the file was deleted. `is_known` tells whether an earlier version of it is
     /// indexed.
     fn read(
+        settings: &Settings,
         seen: &WalkedFile,
         taken: ReadResult,
         now: Time,
@@ -243,10 +247,10 @@ impl Document {
         };
         let private = is_marked(&text);
         // An untouched template is not memory. Search would match its words too often.
-        if template::is_untouched(&seen.path, &text) {
+        if template::is_untouched(settings, &seen.path, &text) {
             return skipped(stat, "is unchanged since `nacre init` wrote it".into(), !settled);
         }
-        let text = template::without_template(&seen.path, &text);
+        let text = template::without_template(settings, &seen.path, &text);
         let passages = passages(&seen.path, &text);
         let row = Row {
             size: stat.size,
@@ -488,9 +492,10 @@ pub fn sync_with(view: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) ->
     if !view.settings().documents.index {
         return Ok(SyncReport::default());
     }
-    let (files, graph) = (view.files().clone(), view.settings().graph.documents);
+    let (files, settings) = (view.files().clone(), view.settings().clone());
+    let graph = settings.graph.documents;
     let read_found = |seen: &WalkedFile| files.read_found(seen);
-    sync_database(view.memory(), caller, files.documents(), &read_found, graph, progress)
+    sync_database(view.memory(), caller, files.documents(), &read_found, &settings, graph, progress)
 }
 
 /// Syncs before a search if files may have changed. Returns a problem as text, because the existing index can

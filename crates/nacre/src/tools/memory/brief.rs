@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::base::frame::BriefWords;
 use crate::base::{Calendar, Result};
 use crate::context::brief::{self, Brief, MadeBy};
 use crate::records::project;
@@ -11,7 +12,7 @@ use crate::store::Connection;
 use crate::tools::call::{Call, ToolResult};
 use crate::tools::schema::output;
 use crate::tools::status;
-use crate::tools::tool::Request;
+use crate::tools::tool::{Lens, Request};
 
 /// Summary of the most useful memories. Read it at the start of a session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +35,7 @@ impl Request for BriefRequest {
         Ok(make_brief(call, &limits, self.include_provenance)?)
     }
 
-    fn lean(answer: &Brief, _: &Calendar, _explain: bool) -> Option<serde_json::Result<Value>> {
+    fn lean(answer: &Brief, _: &Lens<'_>) -> Option<serde_json::Result<Value>> {
         // The lines have everything else. Provenance is only in the entries.
         let provenance = answer.entries.iter().any(|entry| entry.provenance.is_some());
         let lean = LeanBrief {
@@ -73,11 +74,11 @@ pub(crate) fn make_brief(
     });
     let caller = call.caller;
     let calendar = caller.calendar();
-    let rank = call.settings().rank.clone();
+    let (rank, words) = (call.settings().rank.clone(), BriefWords::of(call.settings().dialect));
     let own = |db: &Connection| {
         let project = project::current::of_caller(db, caller)?;
         let (rank, calendar) = (&rank, caller.calendar());
-        brief::make(db, &brief::Rules { limits, rank, project, calendar, now, include_provenance })
+        brief::make(db, &brief::Rules { limits, rank, project, calendar, now, include_provenance, words })
     };
     let mut brief = match made {
         None => call.read(own)?,

@@ -9,10 +9,11 @@ use serde_json::Value;
 use crate::base::caller::Actor;
 use crate::base::frame::{self, one_line};
 use crate::base::ids::{CollectionName, EntryId, ProjectName};
+use crate::base::settings::Dialect;
 use crate::base::{Calendar, Time};
 use crate::group::JointRecall;
 use crate::index::Scope;
-use crate::records::entry::{EntryType, Tags};
+use crate::records::entry::{EntryType, Source, Tags};
 use crate::records::project::{self, live::LiveFile};
 use crate::records::workspace::memory_file;
 use crate::search::{self, SearchResults};
@@ -20,7 +21,7 @@ use crate::tools::call::{Call, ToolResult};
 use crate::tools::lean::LeanAnswer;
 use crate::tools::schema::output;
 use crate::tools::status;
-use crate::tools::tool::Request;
+use crate::tools::tool::{Lens, Request};
 
 /// Search everything remembered (memories, documents, facts) by words, type or tags. Use it first, and for open questions.
 /// Without arguments it lists the newest memories.
@@ -36,6 +37,8 @@ pub struct SearchRequest {
     /// Only memories with all of these tags.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
     pub tags: Tags,
+    /// Only memories written by: person, agent, conversation, extraction, narrative or migration.
+    pub source: Option<Source>,
     /// Default entries, memory (documents) and graph (facts); sources: collections; items: projects and tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope: Vec<Scope>,
@@ -49,6 +52,9 @@ pub struct SearchRequest {
     /// Include archived memories.
     #[serde(default)]
     pub include_archived: bool,
+    /// Include the session and source of each memory.
+    #[serde(default)]
+    pub include_provenance: bool,
     /// Most hits.
     #[schemars(range(min = 1, max = 100))]
     pub limit: Option<usize>,
@@ -66,15 +72,23 @@ impl Request for SearchRequest {
     type Answer = SearchResults;
     const NAME: &str = "memory_search";
     const ACROSS: bool = true;
-    const ADVANCED: &'static [&'static str] =
-        &["at", "collection", "explain", "include_archived", "of_agent", "project"];
+    const ADVANCED: &'static [&'static str] = &[
+        "at",
+        "collection",
+        "explain",
+        "include_archived",
+        "include_provenance",
+        "of_agent",
+        "project",
+        "source",
+    ];
     const LEAN_OUTPUT: fn() -> Value = output::<LeanAnswer>;
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<SearchResults> {
-        let filtered = self.r#type.is_some() || !self.tags.is_empty();
+        let filtered = self.r#type.is_some() || self.source.is_some() || !self.tags.is_empty();
         let mut scope = match self.scope.is_empty() {
             true if self.collection.is_some() => vec![Scope::Sources],
-            // Only entries have a type and tags.
+            // Only entries have a type, tags and a source.
             true if filtered => vec![Scope::Entries],
             true => vec![Scope::Entries, Scope::Memory, Scope::Graph],
             false => self.scope,
@@ -103,6 +117,7 @@ impl Request for SearchRequest {
             collection: self.collection,
             r#type: self.r#type,
             tags: self.tags,
+            source: self.source,
             include_superseded: self.include_superseded,
             include_archived: self.include_archived,
             limit: self.limit.unwrap_or_else(|| default_limit(call)),
@@ -114,6 +129,7 @@ impl Request for SearchRequest {
         };
         let now = call.caller.now;
         let mut found = search::search(call.view(), &request)?;
+        found.with_provenance = self.include_provenance || call.settings().dialect == Dialect::Carapace;
         found.missing.extend(missing);
         found.missing.extend(unread_files);
         found.missing.extend(status::damage_note(call.view()).map(str::to_owned));
@@ -137,15 +153,16 @@ impl Request for SearchRequest {
             let uses = memory_file_uses(&found.hits, &self.query);
             memory_file::note_used(call.view(), &uses);
             if asked {
-                let recalled = JointRecall { entries: entries(&found.hits), graph, at: now };
+                let bump = call.settings().graph.activation_bump;
+                let recalled = JointRecall { entries: entries(&found.hits), graph, at: now, bump };
                 call.view().note_recalled(&self.query, recalled);
             }
         }
         Ok(found)
     }
 
-    fn lean(answer: &SearchResults, calendar: &Calendar, explain: bool) -> Option<serde_json::Result<Value>> {
-        Some(serde_json::to_value(LeanAnswer::of_search(answer, calendar, explain)))
+    fn lean(answer: &SearchResults, lens: &Lens<'_>) -> Option<serde_json::Result<Value>> {
+        Some(serde_json::to_value(LeanAnswer::of_search(answer, lens)))
     }
 
     fn say(answer: &SearchResults, calendar: &Calendar) -> String {
@@ -176,7 +193,12 @@ impl Request for SearchRequest {
             let date = calendar.date(hit.at) + &project + &stale;
             let line = one_line(&hit.text);
             if let Some(entry) = &hit.entry {
-                let _ = write!(text, "[id:{}] [{}] {line} ({date})", entry.number, entry.r#type);
+                let by = answer.with_provenance.then(|| {
+                    let session = one_line(entry.session.as_str());
+                    format!(", by {} in session {session}", entry.source.as_str())
+                });
+                let by = by.unwrap_or_default();
+                let _ = write!(text, "[id:{}] [{}] {line} ({date}{by})", entry.number, entry.r#type);
                 for tag in entry.tags.iter() {
                     let _ = write!(text, " #{}", tag.replace(' ', "_"));
                 }
@@ -257,19 +279,26 @@ pub struct QueryRequest {
     /// Most hits.
     #[schemars(range(min = 1, max = 100))]
     pub limit: Option<usize>,
+    /// Only memories written by: person, agent, conversation, extraction, narrative or migration.
+    pub source: Option<Source>,
+    /// Include archived memories.
+    #[serde(default)]
+    pub include_archived: bool,
 }
 
 impl Request for QueryRequest {
     type Answer = SearchResults;
     const NAME: &str = "memory_query";
+    const ADVANCED: &'static [&'static str] = &["include_archived", "source"];
     const LEAN_OUTPUT: fn() -> Value = output::<LeanAnswer>;
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<SearchResults> {
-        SearchRequest { query: self.query, limit: self.limit, ..SearchRequest::default() }.run(call)
+        let QueryRequest { query, limit, source, include_archived } = self;
+        SearchRequest { query, limit, source, include_archived, ..SearchRequest::default() }.run(call)
     }
 
-    fn lean(answer: &SearchResults, calendar: &Calendar, explain: bool) -> Option<serde_json::Result<Value>> {
-        SearchRequest::lean(answer, calendar, explain)
+    fn lean(answer: &SearchResults, lens: &Lens<'_>) -> Option<serde_json::Result<Value>> {
+        SearchRequest::lean(answer, lens)
     }
 
     fn say(answer: &SearchResults, calendar: &Calendar) -> String {

@@ -40,6 +40,12 @@ pub struct StoreRequest {
     pub private: Option<bool>,
     /// The project it belongs to; default the one you work in.
     pub project: Option<ProjectName>,
+    /// The narrative in which it is written.
+    #[schemars(length(min = 1, max = 200))]
+    pub narrative_id: Option<String>,
+    /// The task that led to it.
+    #[schemars(length(min = 1, max = 200))]
+    pub task_id: Option<String>,
 }
 
 /// The result of a store.
@@ -91,7 +97,7 @@ impl Request for StoreRequest {
     type Answer = StoreAnswer;
     const NAME: &str = "memory_store";
     const TYPED: bool = true;
-    const ADVANCED: &'static [&'static str] = &["project"];
+    const ADVANCED: &'static [&'static str] = &["narrative_id", "project", "task_id"];
     const LEAN_OUTPUT: fn() -> Value = output::<StoreFields>;
 
     fn steers(&self, view: &View<'_>) -> Result<bool> {
@@ -154,6 +160,7 @@ impl Request for StoreRequest {
         };
         let draft = Draft { r#type, content, tags, supersedes, private, data: None, on_duplicate };
         let project = self.project;
+        let (narrative, task) = (self.narrative_id, self.task_id);
         let stored = call.write(|write| {
             if let Some(name) = project {
                 write.origin.project = entry::Place::Named(name);
@@ -161,6 +168,7 @@ impl Request for StoreRequest {
             let stored = entry::store(write.db, &write.origin, draft)?;
             if !stored.duplicate {
                 write.spend(Action::Store)?;
+                entry::set_context(write.db, &stored.entry.id, narrative.as_deref(), task.as_deref())?;
             }
             if !stored.duplicate || stored.amended {
                 write.record(&stored.entry.id, "chars", stored.entry.content.chars().count());

@@ -26,7 +26,7 @@ const fn dispute(
 }
 
 /// Every question, by number.
-pub static DISPUTES: [Dispute; 32] = [
+pub static DISPUTES: [Dispute; 33] = [
     dispute(
         1,
         "Which writes of an agent wait for a person?",
@@ -96,6 +96,9 @@ pub static DISPUTES: [Dispute; 32] = [
             "turn.contributors",
             "turn.tokens",
             "turn.time_limit_ms",
+            "turn.drift",
+            "turn.stability",
+            "turn.topics",
             "session.with_memory",
         ],
         "Agents forget to ask. Short text that helps with this message, found locally and in time, or nothing.",
@@ -109,7 +112,7 @@ pub static DISPUTES: [Dispute; 32] = [
     dispute(
         12,
         "Where are files stored?",
-        &["log.folder"],
+        &["log.folder", "boot.files"],
         "One layout is written; the layouts of the other designs are read too.",
     ),
     dispute(
@@ -221,6 +224,7 @@ pub static DISPUTES: [Dispute; 32] = [
             "boot.total_chars",
             "brief.max_entries",
             "brief.max_chars",
+            "memory_file.max_lines",
         ],
         "First how to act, then who the user is, then current work. Cut text is marked.",
     ),
@@ -251,7 +255,13 @@ pub static DISPUTES: [Dispute; 32] = [
     dispute(
         32,
         "Are conversations archived word for word?",
-        &["turn.archive"],
+        &["turn.archive", "turn.max_exchanges"],
         "Yes, with credentials masked, if a hook passes them on; private ones are only for private sessions.",
+    ),
+    dispute(
+        33,
+        "Whose names do tools and injected text use?",
+        &["dialect"],
+        "One set of short names that every tool shares. The argument names of the designs are accepted everywhere.",
     ),
 ];

@@ -108,6 +108,26 @@ impl Layer {
         Ok(layers)
     }
 
+    /// Reads Azure's own environment variables, if the layers select that provider. Every layer takes precedence over them.
+    pub fn from_azure(layers: &[Layer], get: impl Fn(&str) -> Option<String>) -> Result<Vec<Layer>> {
+        let provider =
+            |layer: &Layer| Some(layer.table.get("embedding")?.get("provider")?.as_str()?.to_owned());
+        if layers.iter().rev().find_map(provider).as_deref() != Some("azure-openai") {
+            return Ok(Vec::new());
+        }
+        let variables = [
+            ("AZURE_OPENAI_ENDPOINT", "embedding.url"),
+            ("AZURE_OPENAI_EMBEDDING_DEPLOYMENT", "embedding.model"),
+            ("AZURE_OPENAI_API_VERSION", "embedding.api_version"),
+        ];
+        let given = variables.into_iter().filter_map(|(name, key)| Some((name, key, get(name)?)));
+        let layer = |(name, key, value): (&str, &str, String)| {
+            let value = Value::String(value.trim_end_matches('/').to_owned());
+            Layer::from_pair(format!("the environment ({name})"), &format!("{key}={value}"))
+        };
+        given.map(layer).collect()
+    }
+
     /// Returns the place that sets a key, for messages: the origin, and the line in a file.
     fn place(&self, key: &str) -> String {
         let mut section = String::new();
@@ -143,6 +163,18 @@ impl Settings {
         for layer in layers {
             lay_over(&mut all, layer)?;
         }
+        // A profile that searches by words alone has no use for a model, so naming one asks for both.
+        let names_model = |layer: &Layer| {
+            let provider = layer.table.get("embedding").and_then(|embedding| embedding.get("provider"));
+            provider.is_some_and(|provider| provider.as_str() != Some("none"))
+        };
+        let by_words = all["search"]["fusion"].as_str() == Some("words");
+        if by_words
+            && layers.iter().any(names_model)
+            && !layers.iter().any(|layer| layer.sets("search.fusion"))
+        {
+            all["search"]["fusion"] = Value::String("hybrid".into());
+        }
         all.insert("profile".into(), Value::String(profile.design.into()));
         let checked = deserialize(&all).and_then(|settings: Settings| settings.check().map(|()| settings));
         checked.map_err(|error| match error {
@@ -176,7 +208,7 @@ impl Settings {
         )?;
         within("entries.max_size_mb", self.entries.max_size_mb >= 0.0, "is negative")?;
         within("entries.purge_superseded_days", self.entries.purge_superseded_days >= 0, "is negative")?;
-        within("rank.bound", (1..=50).contains(&self.rank.bound), "is not between 1 and 50")?;
+        within("rank.bound", (0..=50).contains(&self.rank.bound), "is not between 0 and 50")?;
         within("rank.reinforce", (0..=50).contains(&self.rank.reinforce), "is not between 0 and 50")?;
         within("rank.demote", (0..=50).contains(&self.rank.demote), "is not between 0 and 50")?;
         within("rank.score_weight", (0.0..=2.0).contains(&self.rank.score_weight), "is not between 0 and 2")?;
@@ -209,6 +241,26 @@ impl Settings {
         within("log.keep_days_low", log.keep_days_low >= 0, "is negative")?;
         within("log.keep_days_mid", log.keep_days_mid >= 0, "is negative")?;
         within("turn.least", (0.0..=1.0).contains(&self.turn.least), "is not between 0 and 1")?;
+        let graph = &self.graph;
+        let weights = (graph.relevance_weight, graph.activation_weight);
+        within("graph.relevance_weight", (0.0..=1.0).contains(&weights.0), "is not between 0 and 1")?;
+        within("graph.activation_weight", (0.0..=1.0).contains(&weights.1), "is not between 0 and 1")?;
+        within(
+            "graph.activation_bump",
+            (0.0..=5.0).contains(&graph.activation_bump),
+            "is not between 0 and 5",
+        )?;
+        within("graph.linked_facts", graph.linked_facts <= 100, "is more than 100")?;
+        within("graph.linked_strength", graph.linked_strength >= 1.0, "is below 1")?;
+        within("graph.turn_facts", (1..=100).contains(&graph.turn_facts), "is not between 1 and 100")?;
+        within("graph.turn_score", (0.0..=100.0).contains(&graph.turn_score), "is not between 0 and 100")?;
+        within("graph.cache_questions", graph.cache_questions <= 1_000, "is more than 1000")?;
+        within("graph.cache_seconds", graph.cache_seconds >= 0, "is negative")?;
+        within("turn.drift", (0.0..=2.0).contains(&self.turn.drift), "is not between 0 and 2")?;
+        for (job, at) in &self.maintain.at {
+            let problem = "is neither a time such as \"04:00\" or \"Sunday 03:30\" nor a cron line such as \"0 4 * * *\"";
+            within(&format!("maintain.at.{job}"), crate::tools::maintain::is_schedule(at), problem)?;
+        }
         within("turn.tokens", self.turn.tokens <= 10_000, "is more than 10000")?;
         for name in &self.turn.contributors {
             let known: Vec<&str> = crate::context::turn::contributors().collect();
@@ -258,6 +310,16 @@ impl Settings {
         let boot = &self.boot;
         within("boot.file_chars", boot.file_chars >= 500, "is below 500")?;
         within("boot.total_chars", boot.total_chars >= 2_000, "is below 2000")?;
+        for file in &boot.files {
+            let known = crate::records::workspace::TEMPLATES.iter().map(|template| template.path);
+            let problem = || {
+                let known = known.clone().collect::<Vec<_>>().join(", ");
+                format!("names `{file}`, for which there is no template; there are {known}")
+            };
+            if !known.clone().any(|path| path == file) {
+                within("boot.files", false, &problem())?;
+            }
+        }
         for (key, parts) in [("boot.main", &boot.main), ("boot.project", &boot.project)] {
             for part in parts {
                 let words = crate::context::boot::PARTS;

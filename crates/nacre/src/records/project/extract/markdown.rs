@@ -3,7 +3,7 @@
 
 use super::rules::{CHOICE, LABELS, NO_NAME, OPINION, OUTCOMES, SECTIONS, UNDECIDED};
 use super::{FoundItem, ItemType, found};
-use crate::base::markdown::{Block, Text, plain, walk};
+use crate::base::markdown::{Block, Fence, FencePlace, Text, plain, walk};
 
 /// Reads a document.
 pub(super) fn read(path: &str, text: &str) -> Vec<FoundItem> {
@@ -15,6 +15,11 @@ pub(super) fn read(path: &str, text: &str) -> Vec<FoundItem> {
     walk(text, |block| reader.block(&block));
     let record = reader.record.as_ref().and_then(Record::finish);
     let mut all = reader.found;
+    let notes = admonitions(text);
+    if !notes.is_empty() {
+        all.extend(notes);
+        all.sort_by_key(|one| one.line);
+    }
     if let Some(record) = record {
         // A sentence that states the same decision is part of the record.
         all.retain(|one| one.r#type != ItemType::Decision);
@@ -94,6 +99,57 @@ impl Reader {
     fn section(&self) -> Option<(ItemType, f64)> {
         self.sections.last().and_then(|(_, section)| *section)
     }
+}
+
+/// Reads notes that are set apart: quotations that begin with a label (`> **Note**: …`, `> [!WARNING]`), and blocks
+/// (`:::note`, `!!! warning`). Other quotations are somebody else's words.
+fn admonitions(text: &str) -> Vec<FoundItem> {
+    const CONFIDENCE: f64 = 0.8;
+    let is_label = |word: &str| {
+        ["note", "tip", "important", "warning", "caution", "info", "danger", "hint", "attention"]
+            .contains(&word.to_lowercase().as_str())
+    };
+    let mut found = Vec::new();
+    let mut fence = Fence::default();
+    let mut lines = text.lines().zip(1usize..).peekable();
+    while let Some((line, number)) = lines.next() {
+        if !matches!(fence.next(line), FencePlace::Outside) {
+            continue;
+        }
+        let bare = line.trim();
+        let block = bare.strip_prefix(":::").or_else(|| bare.strip_prefix("!!!")).map(str::trim_start);
+        if let Some(first) = bare.strip_prefix('>') {
+            let mut quoted = vec![(first.trim(), number)];
+            while let Some((next, at)) = lines.next_if(|(next, _)| next.trim_start().starts_with('>')) {
+                quoted.push((next.trim_start().trim_start_matches('>').trim(), at));
+            }
+            let label = quoted[0].0.strip_prefix("[!").and_then(|rest| rest.strip_suffix(']'));
+            let skipped = usize::from(label.is_some_and(is_label));
+            let body: Vec<&str> = quoted[skipped..].iter().map(|(text, _)| *text).collect();
+            let body = body.join(" ");
+            let line = quoted.get(skipped).map_or(number, |(_, at)| *at);
+            match skipped {
+                1 => found.extend(self::found(ItemType::Note, None, &plain(&body), line, CONFIDENCE)),
+                _ => found.extend(labelled(&body, line)),
+            }
+        } else if block.and_then(|block| block.split([' ', '{', '"']).next()).is_some_and(is_label) {
+            let is_closed = bare.starts_with(":::");
+            let belongs = |next: &&str| match is_closed {
+                true => next.trim() != ":::",
+                false => next.starts_with([' ', '\t']),
+            };
+            let mut body = Vec::new();
+            let mut line = number + 1;
+            while let Some((next, at)) = lines.next_if(|(next, _)| belongs(next)) {
+                if body.is_empty() {
+                    line = at;
+                }
+                body.extend(Some(next.trim()).filter(|next| !next.is_empty()));
+            }
+            found.extend(self::found(ItemType::Note, None, &plain(&body.join(" ")), line, CONFIDENCE));
+        }
+    }
+    found
 }
 
 /// Reads `Decision: …`, `**Note**: …`, `TODO(anna): …`, `NOTE — …`.
