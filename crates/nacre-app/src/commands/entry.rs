@@ -46,6 +46,7 @@ pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
         supersedes: args.supersedes.map(|id| context.entry(&id)).transpose()?,
         private: args.private.then_some(true),
         project: args.project,
+        cites: None,
     };
     run(context, request)
 }

@@ -41,6 +41,7 @@ const STEPS: &[&str] = &[
     include_str!("../../migrations/0014.sql"),
     include_str!("../../migrations/0016.sql"),
     include_str!("../../migrations/0018.sql"),
+    include_str!("../../migrations/0023.sql"),
 ];
 
 /// The SQL functions that migrations call.

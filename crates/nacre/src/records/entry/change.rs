@@ -163,6 +163,12 @@ fn amend(db: &Connection, origin: &Origin<'_>, same: Entry, draft: &Draft) -> Re
     Ok((update(db, origin, &EntryRef::Id(same.id), edit)?, true))
 }
 
+/// Notes the conversation that an entry was taken out of.
+pub(crate) fn set_narrative(db: &Connection, id: &EntryId, session: &str) -> Result<()> {
+    let sql = "UPDATE entries SET narrative_id = $2 WHERE id = $1 AND narrative_id IS NULL";
+    db.run(sql, (id, session)).map(drop)
+}
+
 /// Inserts an entry with its passage. `number` is its number, if it already has one.
 pub(crate) fn insert(db: &Connection, entry: Entry, number: Option<i64>) -> Result<Entry> {
     index::write(db, |writer| insert_with(db, writer, entry, number))

@@ -24,6 +24,7 @@ const STEPS: &[&str] = &[
     include_str!("../../../migrations/postgres/0014.sql"),
     include_str!("../../../migrations/postgres/0016.sql"),
     include_str!("../../../migrations/postgres/0018.sql"),
+    include_str!("../../../migrations/postgres/0023.sql"),
 ];
 
 /// Tables that only a server has, and the part that a shared session sees. The files are read for all sessions,

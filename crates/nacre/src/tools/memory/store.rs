@@ -5,15 +5,16 @@ use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{check_tags, content, default_type, is_behavioral, is_own, record_conflicts};
 use crate::base::ids::{EntryId, EntryRef, ProjectName};
+use crate::base::origin::RecordOrigin;
 use crate::base::redact::redact;
-use crate::base::{Calendar, Result};
+use crate::base::{Calendar, Error, Result};
 use crate::group::View;
-use crate::records::entry::{self, Draft, EntryType, OnDuplicate, Ownership, Tags};
-use crate::records::project;
+use crate::records::entry::{self, Data, Draft, EntryType, OnDuplicate, Ownership, Source, Tags};
+use crate::records::{project, session};
 use crate::search::{self, Contradiction, NewStatement};
 use crate::tools::call::{Call, ToolResult};
 use crate::tools::conflict::say_contradictions;
@@ -40,6 +41,9 @@ pub struct StoreRequest {
     pub private: Option<bool>,
     /// The project it belongs to; default the one you work in.
     pub project: Option<ProjectName>,
+    /// The message it was taken from, as SESSION/MESSAGE.
+    #[schemars(length(max = 1000))]
+    pub cites: Option<String>,
 }
 
 /// The result of a store.
@@ -91,7 +95,7 @@ impl Request for StoreRequest {
     type Answer = StoreAnswer;
     const NAME: &str = "memory_store";
     const TYPED: bool = true;
-    const ADVANCED: &'static [&'static str] = &["project"];
+    const ADVANCED: &'static [&'static str] = &["project", "cites"];
     const LEAN_OUTPUT: fn() -> Value = output::<StoreFields>;
 
     fn steers(&self, view: &View<'_>) -> Result<bool> {
@@ -149,11 +153,16 @@ impl Request for StoreRequest {
             true => OnDuplicate::Keep,
             false => OnDuplicate::Amend { r#type: self.r#type },
         };
-        let draft = Draft { r#type, content, tags, supersedes, private, data: None, on_duplicate };
+        let cited = self.cites.map(|message| Citation::find(call, message)).transpose()?;
+        let data = cited.as_ref().map(Citation::data);
+        let draft = Draft { r#type, content, tags, supersedes, private, data, on_duplicate };
         let project = self.project;
         let stored = call.write(|write| {
             if let Some(name) = project {
                 write.origin.project = entry::Place::Named(name);
+            }
+            if let Some(cited) = &cited {
+                cited.apply(&mut write.origin);
             }
             let stored = entry::store(write.db, &write.origin, draft)?;
             if !stored.duplicate {
@@ -164,6 +173,9 @@ impl Request for StoreRequest {
             }
             if !stored.duplicate {
                 record_conflicts(write, &stored.entry, &contradicts)?;
+                if let Some(cited) = &cited {
+                    entry::set_narrative(write.db, &stored.entry.id, &cited.session)?;
+                }
             }
             match &stored.superseded {
                 Some(old) => {
@@ -225,5 +237,42 @@ impl Request for StoreRequest {
             let _ = write!(text, " Note: {note}.");
         }
         text
+    }
+}
+
+/// The message that a memory was taken from.
+struct Citation {
+    message: String,
+    session: String,
+    origin: RecordOrigin,
+}
+
+impl Citation {
+    /// Finds a message that the caller sees.
+    fn find(call: &Call<'_>, message: String) -> Result<Citation> {
+        let found = call.read(|db| session::said_in(db, &message))?;
+        let (session, origin) = found.ok_or_else(|| {
+            Error::bad_argument(
+                "memory_store",
+                "cites",
+                "names no message; it is SESSION/MESSAGE, as a search shows it",
+            )
+        })?;
+        Ok(Citation { message, session, origin })
+    }
+
+    fn data(&self) -> Data {
+        let metadata = Map::from_iter([(entry::CITES.to_owned(), self.message.as_str().into())]);
+        Data { metadata, ..Data::default() }
+    }
+
+    /// Makes the memory one of a conversation. It is trusted no more than the message, unless a person approved it.
+    fn apply(&self, origin: &mut entry::Origin<'_>) {
+        if origin.origin != RecordOrigin::Approved {
+            origin.origin = origin.origin.weakest(self.origin);
+        }
+        if origin.source == Source::Agent {
+            origin.source = Source::Conversation;
+        }
     }
 }
