@@ -189,7 +189,7 @@ impl<'t> Sentence<'t> {
             .any(|word| matches!(word.as_str(), "no" | "nope" | "nah" | "actually" | "wrong"));
         let kind = if self.instructs(words, stands) && !is_passing {
             Kind::Instruction
-        } else if self.prefers(words) && !is_passing {
+        } else if self.clauses.iter().any(|start| self.prefers(self.rest(*start))) && !is_passing {
             Kind::Preference
         } else if self.decides() {
             Kind::Decision
@@ -279,8 +279,13 @@ impl<'t> Sentence<'t> {
         if words.len() < MIN_WORDS && !stands {
             return false;
         }
-        if STANDING.iter().any(|phrase| begins(words, phrase)) && !PEOPLE_SPEAK.contains(&at(3)) {
-            return at(0) != "call" || !matches!(at(2), "back" | "when" | "later" | "if" | "at");
+        if STANDING.iter().any(|phrase| begins(words, phrase)) && !self.has(&TROUBLE) {
+            let case = matches!(at(0), "whenever" | "every" | "each" | "any" | "anytime");
+            let is_told = words.iter().take(4).any(|word| word == "you")
+                || words.iter().skip(3).any(|word| THEN_DO.has(word));
+            let is_call = at(0) == "call" && matches!(at(2), "back" | "when" | "later" | "if" | "at" | "");
+            let is_plan = matches!(at(3), "i'll" | "he" | "she" | "they" | "it" | "there");
+            return (!case || is_told) && (!is_call || at(2).is_empty()) && !is_plan;
         }
         let ends = |phrase: &&str| {
             let length = phrase.split(' ').count();
@@ -297,6 +302,7 @@ impl<'t> Sentence<'t> {
             return true;
         }
         let negated = match (at(0), at(1)) {
+            ("don't" | "never", "ever") => Some((at(2), at(3))),
             ("don't" | "never", verb) => Some((verb, at(2))),
             ("do", "not") => Some((at(2), at(3))),
             _ => None,
@@ -324,7 +330,8 @@ impl<'t> Sentence<'t> {
         if at(0) == "keep" && (FORMS.has(at(1)) || at(1) == "your" && FORMS.has(at(2))) {
             return !matches!(at(1), "it" | "code") || self.is_general();
         }
-        if at(0) == "use" && !SPECIFIC.has(at(1)) {
+        let is_code = self.text.contains(['_', '(', '/', '=']);
+        if at(0) == "use" && !SPECIFIC.has(at(1)) && !matches!(at(1), "a" | "an") && !is_code {
             return [
                 "instead of",
                 "rather than",
@@ -348,16 +355,14 @@ impl<'t> Sentence<'t> {
         {
             return !SPECIFIC.has(at(2));
         }
-        let duty = words
-            .iter()
-            .any(|word| matches!(word.as_str(), "must" | "need" | "needs" | "should" | "has" | "have"));
-        matches!(at(0), "all" | "every" | "each") && duty && !self.has(&TROUBLE)
+        let duty =
+            ["must", "need", "needs", "has to", "have to"].iter().any(|phrase| said::says(words, phrase));
+        matches!(at(0), "all" | "every") && duty && !self.has(&TROUBLE)
     }
 
     /// Tells whether `always` or `never` makes it a rule or a habit.
     fn is_habit(&self, words: &[String]) -> bool {
         static BEFORE_ALWAYS: List = words::DISTIL.list("before always");
-        static AFTER_ALWAYS: List = words::DISTIL.list("after always");
         let Some(place) = words.iter().position(|word| matches!(word.as_str(), "always" | "never")) else {
             return false;
         };
@@ -382,7 +387,8 @@ impl<'t> Sentence<'t> {
         let Some(phrase) = phrase else { return false };
         let next = words.get(phrase.split(' ').count()).map_or("", String::as_str);
         let may_follow = matches!((*phrase, next), (_, "") | ("i like" | "i tend", "to"));
-        let past = next.ends_with("ed") && (phrase.ends_with("never") || phrase.ends_with("always"));
+        let is_habit = phrase.ends_with("never") || phrase.ends_with("always");
+        let past = is_habit && (next.ends_with("ed") || AFTER_ALWAYS.has(next));
         !past
             && !self.has(&TROUBLE)
             && (may_follow && !next.is_empty() || !next.is_empty() && !AFTER_PREFERENCE.has(next))
@@ -407,6 +413,7 @@ impl<'t> Sentence<'t> {
         }
         // "The sink stays where it is."
         let settles = words.iter().position(|word| SETTLES.has(word));
+        let has_number = self.text.contains(|c: char| c.is_ascii_digit());
         if let Some(place) = settles {
             let clause = self.clauses.iter().copied().filter(|start| *start <= place).max().unwrap_or(0);
             let subject = &words[clause + self.lead(clause).min(place - clause)..place];
@@ -416,6 +423,7 @@ impl<'t> Sentence<'t> {
             if is_named
                 && short
                 && !self.has(&TROUBLE)
+                && (has_number || !subject.iter().any(|word| PROGRAM_THINGS.has(word)))
                 && words.get(place + 1).is_none_or(|next| {
                     !matches!(
                         next.as_str(),
@@ -445,75 +453,32 @@ impl<'t> Sentence<'t> {
 
     /// Tells whether it states a fact that lasts.
     fn states(&self, words: &[String]) -> bool {
-        static FACTS: List = words::DISTIL.list("facts");
-        static AFTER_FACT: List = words::DISTIL.list("after fact");
-        static IS: List = words::DISTIL.list("is");
+        let is_said =
+            |start: &usize| states_fact(self.rest(*start)) || says_what_a_thing_is(self.rest(*start));
+        self.clauses.iter().any(is_said)
+            || states_own(words)
+            || self.measures(words)
+            || self.names_code(words)
+    }
+
+    /// "The budget is 16 thousand."
+    fn measures(&self, words: &[String]) -> bool {
         static MEASURED: List = words::DISTIL.list("measured");
-        static PEOPLE: List = words::DISTIL.list("people");
-        let at = |place: usize| words.get(place).map_or("", String::as_str);
-        let is_fact = |words: &[String]| {
-            let phrase =
-                FACTS.iter().filter(|phrase| begins(words, phrase)).max_by_key(|phrase| phrase.len());
-            let Some(phrase) = phrase else { return false };
-            let next = words.get(phrase.split(' ').count()).map_or("", String::as_str);
-            !next.is_empty() && !AFTER_FACT.has(next) && !next.ends_with("ing")
-        };
-        if self.clauses.iter().any(|start| is_fact(self.rest(*start))) {
-            return true;
-        }
         let has_number = self.text.contains(|c: char| c.is_ascii_digit());
-        // "Our staging database is Postgres." "My weak point is chemistry."
-        if matches!(at(0), "our" | "my") && !words.iter().take(4).any(|word| PEOPLE.has(word)) {
-            let verb = words
-                .iter()
-                .take(7)
-                .position(|word| matches!(word.as_str(), "is" | "are" | "uses" | "use" | "runs" | "run"));
-            return verb.is_some_and(|verb| {
-                verb >= 2
-                    && !at(verb + 1).ends_with("ing")
-                    && !matches!(
-                        at(verb + 1),
-                        "not" | "so" | "too" | "very" | "super" | "really" | "done" | "ready" | "" | "full"
-                    )
-            });
-        }
-        // "The budget is 16 thousand."
-        let subject = words.iter().take(4).position(|word| MEASURED.has(word));
-        if let Some(subject) = subject.filter(|_| has_number && !PRONOUNS.has(at(0))) {
-            let verb = words[subject + 1..]
-                .iter()
-                .take(5)
-                .any(|word| matches!(word.as_str(), "is" | "are" | "on" | "starts" | "ends" | "by" | "at"));
-            if verb {
-                return true;
-            }
-        }
-        // "The deploy is `make ship`."
-        let quoted = self
-            .text
-            .find(" is `")
-            .or_else(|| self.text.find(" are `"))
-            .or_else(|| self.text.find(" with `"));
-        if quoted.is_some_and(|place| place > 3) && !PRONOUNS.has(at(0)) && words.len() <= 16 {
-            return true;
-        }
-        let place = IS.iter().filter_map(|phrase| said::place(words, phrase)).min();
-        place.is_some_and(|place| {
-            let named = place > 0
-                && place <= 6
-                && !PRONOUNS.has(at(0))
-                && !words[..place].iter().any(|word| PEOPLE.has(word));
-            // A requirement has no subject where the thing is known.
-            let required = place <= 1
-                && matches!(at(place), "must" | "needs" | "has")
-                && !matches!(at(0), "i" | "you" | "he" | "she" | "we" | "they");
-            let goes = !matches!(at(place), "go")
-                || !matches!(
-                    at(place.saturating_sub(1)),
-                    "to" | "i" | "we" | "you" | "let's" | "can" | "will"
-                );
-            (named || required) && goes && words.len() > place + 2
-        })
+        let Some(subject) = words.iter().take(4).position(|word| MEASURED.has(word)) else { return false };
+        let about = |word: &String| matches!(word.as_str(), "page" | "line" | "row" | "step" | "column");
+        let verb = words[subject + 1..]
+            .iter()
+            .take(6)
+            .any(|word| matches!(word.as_str(), "is" | "are" | "on" | "starts" | "ends" | "by" | "at"));
+        has_number && verb && !PRONOUNS.has(&words[0]) && !words.iter().any(about)
+    }
+
+    /// "The deploy is `make ship`."
+    fn names_code(&self, words: &[String]) -> bool {
+        let place = [" is `", " are `", " with `"].iter().find_map(|verb| self.text.find(verb));
+        let is_thing = words.iter().take(3).any(|word| PROGRAM_THINGS.has(word));
+        place.is_some_and(|place| place > 3) && !is_thing && !PRONOUNS.has(&words[0]) && words.len() <= 16
     }
 
     /// Tells whether a sentence after "no" or "actually" says what is right: "the port is 5433, not 5432".
@@ -529,6 +494,61 @@ impl<'t> Sentence<'t> {
     }
 }
 
+/// Tells whether a clause states a fact about the person or what they work with.
+fn states_fact(words: &[String]) -> bool {
+    static FACTS: List = words::DISTIL.list("facts");
+    static AFTER_FACT: List = words::DISTIL.list("after fact");
+    let phrase = FACTS.iter().filter(|phrase| begins(words, phrase)).max_by_key(|phrase| phrase.len());
+    let Some(phrase) = phrase else { return false };
+    let next = words.get(phrase.split(' ').count()).map_or("", String::as_str);
+    let follows = !AFTER_FACT.has(next) || phrase.ends_with("allergic");
+    !next.is_empty() && follows && !next.ends_with("ing")
+}
+
+/// "Our staging database is Postgres." "My weak point is chemistry."
+fn states_own(words: &[String]) -> bool {
+    static MY_PASSING: List = words::DISTIL.list("my passing");
+    const NO_STATE: &[&str] = &[
+        "", "below", "above", "done", "full", "gone", "just", "not", "ready", "really", "so", "super",
+        "that", "too", "very",
+    ];
+    let at = |place: usize| words.get(place).map_or("", String::as_str);
+    let is_other = |word: &String| PEOPLE.has(word) || MY_PASSING.has(word) || PROGRAM_THINGS.has(word);
+    if !matches!(at(0), "our" | "my") || words.iter().skip(1).take(3).any(is_other) {
+        return false;
+    }
+    let verb = words
+        .iter()
+        .take(7)
+        .position(|word| matches!(word.as_str(), "is" | "are" | "uses" | "use" | "runs" | "run"));
+    verb.is_some_and(|verb| verb >= 2 && !at(verb + 1).ends_with("ing") && !NO_STATE.contains(&at(verb + 1)))
+}
+
+/// "Incident reports go to Yusra." "Leonie has celiac." "Must run on Android 7."
+fn says_what_a_thing_is(words: &[String]) -> bool {
+    static IS: List = words::DISTIL.list("is");
+    let at = |place: usize| words.get(place).map_or("", String::as_str);
+    let Some(place) = IS.iter().filter_map(|phrase| said::place(words, phrase)).min() else { return false };
+    if words.len() <= place + 2 {
+        return false;
+    }
+    let subject = &words[..place];
+    let is_other = |word: &String| PEOPLE.has(word) || PROGRAM_THINGS.has(word);
+    let is_named = (1..=6).contains(&place) && !PRONOUNS.has(at(0)) && !subject.iter().any(is_other);
+    // A requirement has no subject where the thing is known.
+    let is_required = matches!(at(place), "must" | "needs" | "has")
+        && (place == 0
+            || place == 1 && at(0) == "it" && !matches!(at(place + 1), "be" | "to")
+            || place == 1 && at(0) == "it" && at(place + 2) != "be");
+    let goes_somewhere = !matches!(at(place), "go" | "goes")
+        || !matches!(at(place + 2), "the" | "a" | "an" | "this" | "that" | "it" | "my" | "bed" | "sleep")
+            && !matches!(at(place.saturating_sub(1)), "to" | "i" | "we" | "you" | "let's" | "can" | "will");
+    (is_named || is_required) && goes_somewhere
+}
+
+static PEOPLE: List = words::DISTIL.list("people");
+static PROGRAM_THINGS: List = words::DISTIL.list("program things");
+static AFTER_ALWAYS: List = words::DISTIL.list("after always");
 static PASSING: List = words::DISTIL.list("passing");
 static TROUBLE: List = words::DISTIL.list("trouble");
 static JOKING: List = words::DISTIL.list("joking");
