@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::args::{EntryName, Global, When};
 use crate::database_url;
 use crate::minilm;
-use crate::plugin::Plugins;
+use crate::plugin::{Plugins, run_once};
 use crate::render::{self, Failure};
 
 /// Variables in which agents name the conversation.
@@ -111,7 +111,7 @@ impl Context {
             Actor::Agent => keep_policies(&mut settings, &own_settings(&path)?),
             Actor::Person | Actor::Nacre => None,
         };
-        let home = with_chat(with_provider(open_home(&global, settings)?)?)?;
+        let home = with_distiller(with_chat(with_provider(open_home(&global, settings)?)?)?)?;
         let plugins = Plugins::new(&home);
         let home = plugins.make_briefs(home, &global.group);
         Ok(Context { home, layers, plugins, global, actor, loosened })
@@ -486,6 +486,19 @@ fn with_chat(home: Home) -> Result<Home> {
     let timeout = Duration::from_secs(settings.timeout_seconds);
     let chat = http::Chat::new(&settings.url, &settings.model, key, timeout)?;
     Ok(home.with_chat(Arc::new(chat)))
+}
+
+/// Gives a home the program that distils conversations. Only the program that the home's own file names is run: flags and the
+/// environment may come from an agent.
+fn with_distiller(home: Home) -> Result<Home> {
+    let settings = own_settings(home.path())?.distil;
+    if settings.command.is_empty() {
+        return Ok(home);
+    }
+    let folder = home.path().to_owned();
+    let limit = Duration::from_secs(home.settings().distil.timeout_seconds);
+    let run = move |text: &str| run_once(&settings.command, &folder, text, limit);
+    Ok(home.with_distiller(Arc::new(run)))
 }
 
 /// Returns the key of a provider: an environment variable, or else a file. Many local servers need none.

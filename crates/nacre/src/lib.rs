@@ -55,7 +55,7 @@ pub use base::{Calendar, Day, Error, Result, Settings, Time, Zone, diff, files, 
 pub use context::boot::{Boot, Part as BootPart};
 pub use context::brief::{Brief, BriefEntry, MadeBy};
 pub use context::{promote, turn};
-pub use group::{Group, View};
+pub use group::{Group, RunDistiller, View};
 pub use index::embed::{Builtin, Embedder, http};
 pub use index::fill::EmbeddingProgress;
 pub use index::{ReembeddingProgress, Scope, embed};
@@ -64,6 +64,7 @@ pub use records::entry::{
     Counts, Data as EntryData, Entry, EntryType, MAX_CONTENT_CHARS, MAX_TAG_CHARS, MAX_TAGS, Provenance,
     Source, Tags, Version,
 };
+pub use records::meter::TokenUse;
 pub use records::relocate::{MoveReport, copy_group};
 pub use records::workspace::{
     Checkpoint, CheckpointDiff, CheckpointFile, Checkpoints, FileDiff, FilePath, MemoryFile, Note,
@@ -83,7 +84,7 @@ pub use tools::home::{Home, SETTINGS_FILE};
 pub use tools::status::{Documents, Status, status};
 pub use tools::{
     Access, Answer, COMPAT_APIS, COMPAT_TOOLS, CompatApi, Form, Outcome, Reply, Request, TOOLS, Tool,
-    Waiting, call, call_across, maintain, run, run_json, spool, tool,
+    Waiting, call, call_across, distil, maintain, run, run_json, spool, tool,
 };
 
 /// Proposals: writes that wait for a person.

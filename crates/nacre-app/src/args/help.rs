@@ -49,7 +49,7 @@ pub(super) const GROUPS: &[Group] = &[
     Group { title: "Files and graph", commands: &["file", "graph"] },
     Group {
         title: "Projects and conversations",
-        commands: &["session", "task", "extract", "items", "collection"],
+        commands: &["session", "distil", "task", "extract", "items", "collection"],
     },
     Group {
         title: "Agents and servers",

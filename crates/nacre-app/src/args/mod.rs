@@ -260,6 +260,11 @@ pub enum Command {
     /// Imported conversations, and transcripts of your own agent
     #[command(alias = "sessions")]
     Session(Family<Session>),
+    /// Take decisions, corrections, preferences and facts out of conversations, as memories
+    ///
+    /// Each memory names the message it was taken from. Messages that were read before are skipped. The write policy
+    /// for agents decides whether a memory is stored or waits for your approval.
+    Distil(Distil),
     /// Tasks, their order, and which task blocks which
     #[command(alias = "tasks")]
     Task(Family<Task>),

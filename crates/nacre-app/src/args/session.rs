@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use nacre::SessionId;
+use nacre::settings::DistilBy;
 
 use super::value::number;
 
@@ -122,4 +123,28 @@ impl Default for Session {
     fn default() -> Session {
         Session::List { limit: None }
     }
+}
+
+#[derive(Debug, Args)]
+pub struct Distil {
+    /// The id of the session, or a unique start of it [default: every session with new messages]
+    pub session: Option<String>,
+    /// How: rules (no model), command (`distil.command`) or llm (the model in `[llm]`) [default: `distil.by`]
+    #[arg(long, value_name = "HOW", value_parser = distil_by)]
+    pub by: Option<DistilBy>,
+    /// Read messages again that were read before
+    #[arg(long, requires = "session")]
+    pub again: bool,
+    /// Show what would be stored, and store nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+fn distil_by(text: &str) -> Result<DistilBy, String> {
+    let known = DistilBy::ALL.iter().copied().filter(|by| *by != DistilBy::Agent);
+    let names: Vec<&str> = known.clone().map(DistilBy::as_str).collect();
+    known
+        .into_iter()
+        .find(|by| by.as_str() == text)
+        .ok_or_else(|| format!("it is none of {}", names.join(", ")))
 }

@@ -124,6 +124,21 @@ pub fn status(context: &Context) -> Result<ExitCode> {
     if status.pending > 0 {
         rows.push(("approvals", format!("{} (`nacre pending`)", count(status.pending, "change", "changes"))));
     }
+    if let Some(nacre::TokenUse { requests, tokens, limit }) = status.tokens {
+        let limit = if limit > 0 { format!(" of {limit}") } else { String::new() };
+        rows.push((
+            "tokens today",
+            format!("{tokens}{limit} in {}", count(i64::try_from(requests)?, "request", "requests")),
+        ));
+    }
+    if let Some(distil) = &status.distil {
+        let due = count(distil.due, "conversation is due", "conversations are due");
+        let problem = distil
+            .problem
+            .as_ref()
+            .map(|problem| format!("; the last attempt failed: {}", line(problem, usize::MAX)));
+        rows.push(("distil", format!("{due}{} (`nacre distil`)", problem.unwrap_or_default())));
+    }
     if status.conflicts > 0 {
         rows.push(("conflicts", conflicts(&status)));
     }

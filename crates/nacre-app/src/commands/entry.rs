@@ -48,6 +48,7 @@ pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
         project: args.project,
         narrative_id: args.narrative,
         task_id: args.task,
+        cites: None,
     };
     run(context, request)
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail};
 use nacre::call::{BootRequest, BriefRequest, has_workspace};
-use nacre::settings::{Flush, Inject};
+use nacre::settings::{DistilMoment, Flush, Inject};
 use nacre::spool::{self, EventKind, SpooledEvent};
 use nacre::{
     Caller, Group, Home, SessionId, Settings, View, cut_injected, mark_injected, mark_request,
@@ -174,9 +174,14 @@ fn answer(
         // No client accepts context before it compacts. The agent was asked to store in time, with an earlier message, or is
         // asked afterwards. Either way a new cycle begins.
         Event::PreCompact => {
+            let passed_on = global.clone();
             let (mut group, caller, _) = open(global, &input)?;
             // If this can't be recorded, nothing could be stored either.
             let _ = group.enter(&caller).and_then(|mut view| nacre::session::compacts(&mut view));
+            if group.settings().distil.at.contains(&DistilMoment::Compact) {
+                put(&passed_on, &input, EventKind::Compact)?;
+                detach(&passed_on)?;
+            }
             String::new()
         }
         Event::Stop => {
@@ -187,7 +192,10 @@ fn answer(
             String::new()
         }
         Event::SessionEnd => {
-            put(&global, &input, EventKind::End)?;
+            let transcript = input.text(&["transcript_path", "transcriptPath"]).map(PathBuf::from);
+            let transcript = transcript.filter(|path| path.is_absolute());
+            let ended = transcript.map_or(EventKind::End, |transcript| EventKind::Ended { transcript });
+            put(&global, &input, ended)?;
             detach(&global)?;
             String::new()
         }
@@ -372,7 +380,8 @@ fn prompt(global: Global, input: &Input) -> Result<String> {
     let said = turn.markdown;
     let marked = strip_injected(&said).trim().is_empty();
     let said = if marked { said } else { mark_injected(&said) };
-    Ok(match flush(&mut view, input, message) {
+    let asked = if person { nacre::distil::request(view.settings(), message) } else { None };
+    Ok(match flush(&mut view, input, message).or(asked) {
         Some(prompt) => format!("{}\n{said}", mark_request(&prompt)).trim_end().to_owned(),
         None => said,
     })
@@ -463,10 +472,13 @@ fn detach(global: &Global) -> Result<()> {
 fn take_in(global: Global) -> ExitCode {
     let taken = Context::new(global).and_then(|context| {
         let mut group = context.home.group(&context.global.group, context.now())?;
-        Ok(spool::take_in(&mut group, context.now())?)
+        spool::take_in(&mut group, context.now())?;
+        let nacre = Caller { zone: context::zone(), ..Caller::nacre(context.now()) };
+        let (_, problem) = nacre::distil::run_due(&mut group.enter(&nacre)?)?;
+        problem.map_or(Ok(()), |problem| Err(problem.into()))
     });
     match taken {
-        Ok(_) => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::SUCCESS,
         Err(problem) => render::error(&problem, false),
     }
 }

@@ -8,6 +8,7 @@ mod collection;
 mod config;
 mod conflict;
 mod demo;
+mod distil;
 mod editor;
 mod entry;
 mod erase;
@@ -237,6 +238,7 @@ fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
         Command::Export(args) => care::export(context, &args.folder, args.redacted),
         Command::Import(args) => import::import(context, &args),
         Command::Session(args) => session::run(context, &args.verb()),
+        Command::Distil(args) => distil::run(context, &args),
         Command::Collection(args) => collection::run(context, args.verb()),
         Command::Checkpoint(args) => checkpoint::run(context, args.verb()),
         Command::Handover(args) => tools::handover(context, args),
@@ -291,6 +293,7 @@ fn needs(command: &Command) -> Needs {
             Needs::Person("install the service")
         }
         Command::Import(_) => Needs::Person("import"),
+        Command::Distil(_) => Needs::Person("distil conversations"),
         Command::Admin(_) => Needs::Person("prepare a database"),
         Command::Move(_) => Needs::Person("copy a group into another home"),
         Command::Session(args) if matches!(args.given(), Some(args::Session::Import { .. })) => {

@@ -4,6 +4,7 @@
 //! started. A plugin is started with its first request, and kept for the next requests of the same process. If it fails, its
 //! contribution is left out and the reason is reported; after three failures in a row it is not asked again.
 
+mod once;
 mod process;
 mod talk;
 
@@ -20,6 +21,7 @@ use serde_json::json;
 
 use crate::render;
 
+pub use once::run_once;
 pub use process::end_all;
 use process::{Process, lock};
 pub use talk::About;

@@ -80,6 +80,23 @@ impl Process {
         child.wait().ok()
     }
 
+    /// Waits until it ends by itself, and returns its exit status. It is killed if that takes too long.
+    pub fn finish(&self, moment: Duration) -> Option<ExitStatus> {
+        let until = Instant::now() + moment;
+        while !self.is_over() {
+            if Instant::now() >= until {
+                self.end();
+                return None;
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        let mut child = lock(&self.child).take()?;
+        let status = child.wait().ok();
+        // What it started may still run.
+        kill_group(&child);
+        status
+    }
+
     /// Tells it to end, waits a moment, and kills it.
     pub fn end_kindly(&self, mut input: ChildStdin, goodbye: String, moment: Duration) {
         let until = Instant::now() + moment;

@@ -72,6 +72,20 @@ macro_rules! hint {
 }
 
 errors! {
+    #[error("this request could use {needed} tokens, and {left} of {limit} are left today")]
+    TokenLimit { needed: u64, left: u64, limit: u64 } => "token_limit", Limit,
+        "nothing was sent; raise `llm.daily_tokens`, or try again tomorrow";
+    #[error("another process is distilling this group")]
+    DistilBusy => "distil_busy", Unavailable, "wait until it is done, and try again";
+    #[error("the answer of {by} {problem}")]
+    DistilAnswer { by: String, problem: String } => "distil_answer", Unavailable,
+        "nothing was stored; a larger model follows the format better, and `nacre distil --by rules` needs no model";
+    #[error("{by} failed: {problem}")]
+    DistilFailed { by: String, problem: String } => "distil_failed", Unavailable,
+        "nothing was stored, and the same messages are read again next time";
+    #[error("conversations can't be distilled by \"{by}\": {problem}")]
+    DistilBy { by: &'static str, problem: &'static str } => "distil_by", Invalid,
+        "`nacre distil --by rules` needs no model";
     #[error("this group is not synced")]
     SyncOff => "sync_off", Conflict,
         "`nacre sync init DIR` starts, and `nacre sync join DIR` joins a memory that another machine started";

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::named::named;
 use crate::base::text::nearest;
 use crate::base::{Error, Result};
 
@@ -28,6 +29,7 @@ pub struct Settings {
     pub write: Write,
     pub session: Session,
     pub llm: Llm,
+    pub distil: Distil,
     pub log: Log,
     pub memory_file: MemoryFile,
     pub access: Access,
@@ -380,6 +382,7 @@ pub struct Session {
     pub soft: usize,
     pub flush_tokens: usize,
     pub summary_entry: bool,
+    pub summary_from_hooks: bool,
     pub with_memory: bool,
     pub retention_days: i64,
 }
@@ -427,6 +430,45 @@ pub struct Llm {
     pub key_variable: String,
     pub key_file: String,
     pub timeout_seconds: u64,
+    pub daily_tokens: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Distil {
+    pub at: Vec<DistilMoment>,
+    pub by: DistilBy,
+    pub command: Vec<String>,
+    pub timeout_seconds: u64,
+}
+
+/// When memories are taken out of a conversation without being asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DistilMoment {
+    /// After an answer that a hook reports.
+    Answer,
+    /// Before a compaction.
+    Compact,
+    /// At the end of a session.
+    End,
+}
+
+named! {
+    /// Who takes memories out of a conversation.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum DistilBy {
+        /// Rules, without a model.
+        Rules = "rules",
+        /// The person's own agent, which hooks ask.
+        Agent = "agent",
+        /// A program that the person names.
+        Command = "command",
+        /// The model in `[llm]`.
+        Llm = "llm",
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

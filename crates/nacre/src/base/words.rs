@@ -36,6 +36,7 @@ files! {
     CREDENTIALS = "credentials.txt",
     DATES = "english/dates.txt",
     DATES_OTHER = "dates.txt",
+    DISTIL = "english/distil.txt",
     EXTRACT = "english/extract.txt",
     FUNCTION_WORDS = "languages.txt",
     GRAPH_KEYS = "english/graph-keys.txt",

@@ -2,5 +2,6 @@
 
 pub(crate) mod boot;
 pub(crate) mod brief;
+pub(crate) mod distil;
 pub mod promote;
 pub mod turn;

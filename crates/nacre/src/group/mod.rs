@@ -24,6 +24,7 @@ use crate::store::event::{Event, Events, payload};
 use crate::store::{Connection, Files, Lock, Server, Wait, lock_file, lock_on_server};
 
 pub use plugin::{BriefPlugin, MakeBrief, PluginLine};
+pub use services::RunDistiller;
 pub(crate) use services::Services;
 
 /// The database's name in the group's folder.

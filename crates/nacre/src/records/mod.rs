@@ -3,12 +3,14 @@
 pub(crate) mod claim;
 pub mod collection;
 pub(crate) mod conflict;
+pub(crate) mod distil;
 pub(crate) mod entry;
 pub(crate) mod erase;
 pub mod export;
 pub mod graph;
 pub mod import;
 pub(crate) mod lesson;
+pub(crate) mod meter;
 pub mod past;
 pub mod project;
 pub(crate) mod quarantine;

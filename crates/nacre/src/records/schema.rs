@@ -43,6 +43,7 @@ const STEPS: &[&str] = &[
     include_str!("../../migrations/0018.sql"),
     include_str!("../../migrations/0021.sql"),
     include_str!("../../migrations/0022.sql"),
+    include_str!("../../migrations/0023.sql"),
 ];
 
 /// The SQL functions that migrations call.

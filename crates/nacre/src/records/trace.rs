@@ -85,6 +85,11 @@ pub(crate) fn trace(db: &Connection, record: &RecordRef) -> Result<Trace> {
             if let Some(session) = &found.provenance.narrative_id {
                 add("derived from", format!("session:{session}"), "");
             }
+            if let Some(message) = found.cites() {
+                let said = "SELECT text FROM passages WHERE kind IN ('message', 'exchange') AND ref = $1";
+                let said: Option<String> = db.row(said, [message], |row| row.get(0))?;
+                add("taken from", message.to_owned(), &said.unwrap_or_default());
+            }
             if let Some(imported) = import::of_entry(db, &found.id)? {
                 add("imported from", imported.format, &imported.origin.path);
             }

@@ -58,6 +58,11 @@ pub(crate) const TABLES: &[(&str, VisibleRows)] = &[
     ("transcripts", VisibleRows::Where("session IN (SELECT id FROM public_sessions)")),
     ("transcript_ids", VisibleRows::Where("session IN (SELECT id FROM public_sessions)")),
     ("flushes", VisibleRows::All),
+    // Ids of messages, and memories before they are stored.
+    ("distil_read", VisibleRows::All),
+    ("distil_found", VisibleRows::Nothing),
+    ("distil_due", VisibleRows::Nothing),
+    ("llm_usage", VisibleRows::All),
     ("exchanges", VisibleRows::Where("NOT private")),
     ("lessons", VisibleRows::Where("NOT private")),
     ("facts", VisibleRows::Where(concat!("NOT private AND ", said_in_public!("fact", "facts")))),

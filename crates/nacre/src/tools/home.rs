@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::base::Settings;
 use crate::base::ids::GroupName;
 use crate::base::{Error, Result, Time, files};
-use crate::group::{BriefPlugin, Group, Services};
+use crate::group::{BriefPlugin, Group, RunDistiller, Services};
 use crate::index::embed::{Embedder, http};
 use crate::records::schema::RECORDS;
 use crate::store::{Server, ServerReport, initialise_server};
@@ -107,6 +107,12 @@ impl Home {
     /// Uses this model for summaries. If it fails, the built-in method is used.
     pub fn with_chat(mut self, chat: Arc<http::Chat>) -> Home {
         self.services.chat = Some(chat);
+        self
+    }
+
+    /// Uses this program to take memories out of conversations, where the settings or a person ask for that.
+    pub fn with_distiller(mut self, run: Arc<RunDistiller>) -> Home {
+        self.services.distiller = Some(run);
         self
     }
 

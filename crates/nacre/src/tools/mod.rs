@@ -11,6 +11,7 @@ mod boot;
 pub mod compat;
 pub mod conflict;
 mod decide;
+pub mod distil;
 mod erase;
 mod files;
 mod graph;

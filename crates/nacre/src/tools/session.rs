@@ -7,11 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::call::{Call, ToolResult};
+use super::distil;
 use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::ids::SessionId;
 use crate::base::origin::RecordOrigin;
 use crate::base::redact::redact;
+use crate::base::settings::DistilMoment;
 use crate::base::text::shorten;
 use crate::base::{Calendar, Error, Result};
 use crate::context::boot;
@@ -156,7 +158,13 @@ impl Request for AppendRequest {
     fn run(self, call: &mut Call<'_>) -> ToolResult<AppendReport> {
         let caller = call.caller;
         let id = self.id.unwrap_or_else(|| caller.session.clone());
-        Ok(session::append(call.view(), &id, &self.messages)?)
+        let mut done = session::append(call.view(), &id, &self.messages)?;
+        // All messages are still there: a compaction only replaces them in the context.
+        if let Some(compacted) = &mut done.compacted {
+            let note = distil::at_moment(call.view(), &id, DistilMoment::Compact);
+            compacted.note = joined(compacted.note.take(), note);
+        }
+        Ok(done)
     }
 
     fn say(answer: &AppendReport, _: &Calendar) -> String {
@@ -248,7 +256,10 @@ impl Request for CompactRequest {
     }
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<CompactionReport> {
-        Ok(session::compact(call.view(), &self.id)?)
+        let note = distil::at_moment(call.view(), &self.id, DistilMoment::Compact);
+        let mut done = session::compact(call.view(), &self.id)?;
+        done.note = joined(done.note, note);
+        Ok(done)
     }
 
     fn say(answer: &CompactionReport, _: &Calendar) -> String {
@@ -322,14 +333,26 @@ impl Request for EndRequest {
     }
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<EndReport> {
-        Ok(session::end(call.view(), &self.id)?)
+        let mut done = session::end(call.view(), &self.id)?;
+        let note = distil::at_moment(call.view(), &self.id, DistilMoment::End);
+        done.note = joined(done.note, note);
+        Ok(done)
     }
 
     fn say(answer: &EndReport, _: &Calendar) -> String {
-        match &answer.entry {
+        let text = match &answer.entry {
             Some(entry) => format!("{} messages are summarised in {entry}.", answer.messages),
             None => "The session is ended; there was nothing to summarise.".into(),
-        }
+        };
+        answer.note.as_ref().map_or(text.clone(), |note| format!("{text} Note: {}.", one_line(note)))
+    }
+}
+
+/// Joins two notes.
+fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(format!("{one}; {other}")),
+        (one, other) => one.or(other),
     }
 }
 

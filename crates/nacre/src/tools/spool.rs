@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, TryLockError};
+use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,15 +18,19 @@ use crate::base::caller::Visibility;
 use crate::base::error::Kind;
 use crate::base::frame::strip_injected;
 use crate::base::ids::{GroupName, SessionId};
+use crate::base::settings::DistilMoment;
 use crate::base::{Error, Result, Time, files};
 use crate::context::turn::{self, Exchange};
-use crate::group::Group;
+use crate::group::{Group, View};
 use crate::records::session;
 use crate::records::session::NO_REPLY;
+use crate::tools::distil;
 use crate::tools::home::Home;
 
 /// The spool's name in the group's folder.
 const FOLDER: &str = "spool";
+/// The most bytes of a client's transcript that are read for a summary.
+const MAX_TRANSCRIPT_BYTES: u64 = 64 << 20;
 /// How long a message waits for its answer before it is archived without one, in days.
 const ANSWER_WAIT_DAYS: f64 = 1.0;
 /// How often a process checks whether another one is done: for a second in all.
@@ -69,6 +74,13 @@ pub enum EventKind {
     },
     /// The conversation is over.
     End,
+    /// The same, with the file in which the client keeps the conversation.
+    Ended {
+        /// The file.
+        transcript: PathBuf,
+    },
+    /// The conversation will be compacted.
+    Compact,
 }
 
 /// Writes an event. `order` grows with time, so that events are imported in order. With `durable` it waits until the file
@@ -123,21 +135,46 @@ pub fn take_in(group: &mut Group, now: Time) -> Result<usize> {
             }
         }
         // Before its file is deleted: if the process is killed here, this is repeated, and nothing is summarised twice.
+        let (visibility, project_folder) = (whole.visibility, whole.folder.clone());
+        let caller = Caller { visibility, project_folder, ..Caller::agent(whole.session.clone(), now) };
+        let mut view = group.enter(&caller)?;
         if whole.ends {
-            let (visibility, project_folder) = (whole.visibility, whole.folder.clone());
-            let caller = Caller { visibility, project_folder, ..Caller::agent(whole.session.clone(), now) };
-            match session::end(&mut group.enter(&caller)?, &whole.session) {
+            match session::end(&mut view, &whole.session) {
                 // Some sessions have no transcript of Nacre's.
-                Err(Error::NoTranscript { .. }) => {}
+                Err(Error::NoTranscript { .. }) => summarise(&mut view, &whole)?,
                 Err(error) if error.kind() != Kind::Invalid => return Err(error),
                 _ => {}
             }
         }
+        distil::mark(&mut view, &whole.session, whole.moment())?;
         for file in &whole.files {
             fs::remove_file(file).map_err(Error::io(file))?;
         }
     }
     Ok(taken)
+}
+
+/// Stores a summary of a conversation of which Nacre keeps no transcript, if the settings say so: from the client's file, or from
+/// the exchanges that were archived.
+fn summarise(view: &mut View<'_>, whole: &Whole) -> Result<()> {
+    if !view.settings().session.summary_from_hooks || !view.settings().session.summary_entry {
+        return Ok(());
+    }
+    let mut messages = Vec::new();
+    if let Some(path) = whole.transcript.as_ref().filter(|path| path.is_file()) {
+        let input = BufReader::new(fs::File::open(path).map_err(Error::io(path))?.take(MAX_TRANSCRIPT_BYTES));
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let read = session::import::read(input, &name, |message| {
+            messages.push(message);
+            Ok(())
+        });
+        // A file in another form is as good as none.
+        match read {
+            Err(error) if error.kind() != Kind::Invalid => return Err(error),
+            _ => {}
+        }
+    }
+    session::end_reported(view, &whole.session, &messages)
 }
 
 fn folder(group: &Path) -> PathBuf {
@@ -184,9 +221,42 @@ struct Whole {
     files: Vec<PathBuf>,
     /// Whether the conversation ends with it.
     ends: bool,
+    /// Whether the conversation is compacted after it.
+    compacts: bool,
+    /// The file in which the client keeps the conversation that ends.
+    transcript: Option<PathBuf>,
 }
 
 impl Whole {
+    fn moment(&self) -> DistilMoment {
+        match (self.ends, self.compacts) {
+            (true, _) => DistilMoment::End,
+            (false, true) => DistilMoment::Compact,
+            (false, false) => DistilMoment::Answer,
+        }
+    }
+
+    /// Returns an event without an exchange.
+    fn marker(
+        session: &SessionId,
+        visibility: Visibility,
+        at: Time,
+        file: PathBuf,
+        transcript: Option<PathBuf>,
+    ) -> Whole {
+        Whole {
+            session: session.clone(),
+            visibility,
+            folder: None,
+            mixed: false,
+            exchange: Exchange { user: String::new(), agent: String::new(), at },
+            files: vec![file],
+            ends: false,
+            compacts: true,
+            transcript,
+        }
+    }
+
     fn is_empty(&self) -> bool {
         self.exchange.user.is_empty() && self.exchange.agent.is_empty()
     }
@@ -203,16 +273,22 @@ fn pair(heard: Vec<(PathBuf, SpooledEvent)>, now: Time) -> Vec<Whole> {
     }
     let mut waiting: BTreeMap<SessionId, Asked> = BTreeMap::new();
     let mut all: Vec<Whole> = Vec::new();
-    let whole =
-        |all: &mut Vec<Whole>, session: &SessionId, visibility, at, user: &str, agent: &str, files| {
-            let clean = |text: &str| strip_injected(text).trim().to_owned();
-            // An agent that was asked to store memories and had none has said nothing.
-            let agent = clean(agent);
-            let agent = if agent == NO_REPLY { String::new() } else { agent };
-            let exchange = Exchange { user: clean(user), agent, at };
-            let session = session.clone();
-            all.push(Whole { session, visibility, folder: None, mixed: false, exchange, files, ends: false });
-        };
+    let whole = |all: &mut Vec<Whole>,
+                 session: &SessionId,
+                 visibility,
+                 at,
+                 user: &str,
+                 agent: &str,
+                 files| {
+        let clean = |text: &str| strip_injected(text).trim().to_owned();
+        // An agent that was asked to store memories and had none has said nothing.
+        let agent = clean(agent);
+        let agent = if agent == NO_REPLY { String::new() } else { agent };
+        let exchange = Exchange { user: clean(user), agent, at };
+        let session = session.clone();
+        let (folder, mixed, ends, compacts, transcript) = (None, false, false, false, None);
+        all.push(Whole { session, visibility, folder, mixed, exchange, files, ends, compacts, transcript });
+    };
     let mut folders: BTreeMap<SessionId, PathBuf> = BTreeMap::new();
     for (file, SpooledEvent { session, at, visibility, folder, what }) in heard {
         let asked = waiting.remove(&session);
@@ -241,20 +317,21 @@ fn pair(heard: Vec<(PathBuf, SpooledEvent)>, now: Time) -> Vec<Whole> {
             (EventKind::Answer { message, text }, None) => {
                 whole(&mut all, &session, both, at, &message.unwrap_or_default(), &text, vec![file]);
             }
-            (EventKind::End, asked) => {
+            // The message that is being answered keeps waiting.
+            (EventKind::Compact, asked) => {
+                all.push(Whole::marker(&session, visibility, at, file, None));
+                waiting.extend(asked.map(|asked| (session, asked)));
+            }
+            (ended @ (EventKind::End | EventKind::Ended { .. }), asked) => {
                 if let Some(asked) = asked {
                     whole(&mut all, &session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
                 }
-                let exchange = Exchange { user: String::new(), agent: String::new(), at };
-                all.push(Whole {
-                    session,
-                    visibility,
-                    folder: None,
-                    mixed: false,
-                    exchange,
-                    files: vec![file],
-                    ends: true,
-                });
+                let transcript = match ended {
+                    EventKind::Ended { transcript } => Some(transcript),
+                    _ => None,
+                };
+                let marker = Whole::marker(&session, visibility, at, file, transcript);
+                all.push(Whole { ends: true, compacts: false, ..marker });
             }
         }
         if mixed && let Some(last) = all.last_mut() {

@@ -11,8 +11,10 @@ use crate::group::View;
 use crate::index::fill::{EmbeddingProgress, embedded};
 use crate::index::{self, ReembeddingProgress};
 use crate::records::entry::{self, Counts};
+use crate::records::meter::{self, TokenUse};
 use crate::records::{graph, workspace};
 use crate::store::Connection;
+use crate::tools::distil::{self, DistilState};
 
 /// The status of a group.
 #[derive(Clone, Debug, Serialize)]
@@ -51,6 +53,12 @@ pub struct Status {
     pub set_aside: Vec<PathBuf>,
     /// Proposals that wait for a person.
     pub pending: i64,
+    /// What language models used today; absent if there was no request and there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<TokenUse>,
+    /// Conversations that are to be distilled; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distil: Option<DistilState>,
     /// Pairs of statements that contradict each other.
     pub conflicts: usize,
     /// Memories that name something that the repository of their project no longer has.
@@ -117,6 +125,8 @@ pub fn status(view: &View<'_>) -> Result<Status> {
             sqlite: crate::store::sqlite_version(),
             set_aside: set_aside(view),
             pending: count(db, "proposals WHERE state = 'pending'")?,
+            tokens: Some(meter::today(view, db)?).filter(|used| used.requests > 0 || used.limit > 0),
+            distil: Some(distil::state(db)?).filter(|state| *state != DistilState::default()),
             conflicts: super::conflict::count(db)?,
             stale_memories: crate::records::stale::count(db)?,
             file_problems: crate::records::project::live::problems_in(db)?

@@ -47,6 +47,8 @@ mod imports;
 mod transcripts;
 // The flush before a compaction, one test for each defect that others had.
 mod flush;
+// Memories taken out of conversations: by rules, by a model, within a limit.
+mod distil;
 // The order of what is found, and what comes beside it.
 mod ranking;
 // Vectors of a provider beside the built-in ones.

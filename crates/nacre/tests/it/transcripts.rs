@@ -500,7 +500,7 @@ fn the_same_messages_give_the_same_summary() {
 // ── a model that makes the summaries ──
 
 /// A server that gives each request the next of these answers, and keeps what it was asked.
-fn server(answers: Vec<(u16, String)>) -> (String, Arc<Mutex<Vec<String>>>) {
+pub fn server(answers: Vec<(u16, String)>) -> (String, Arc<Mutex<Vec<String>>>) {
     use std::io::{Read, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());

@@ -183,6 +183,12 @@ pub(crate) fn detect(user: &str) -> Vec<Draft> {
     drafts
 }
 
+/// Returns a sentence in another language than English that tells the agent how to behave.
+pub(crate) fn directs(sentence: &str) -> Option<String> {
+    let directive = foreign_directive(&said::words(sentence));
+    directive.filter(|_| !sentence.ends_with('?')).map(|_| tidy(sentence, true))
+}
+
 /// Tells whether a message corrects the previous answer.
 pub(super) fn corrects(user: &str) -> bool {
     !detect(user).is_empty() || corrections(&said::prose(user)) > 0

@@ -53,6 +53,7 @@ pub use crate::records::lesson::{Lesson, LessonState};
 pub use crate::records::session::exchange::Exchange;
 pub use archive::ArchiveReport;
 pub use lesson::Proposal;
+pub(crate) use lesson::directs;
 pub use plugin::{Plugin, harmless, heard};
 pub use policy::{Policies, Policy, Problem};
 pub use relevance::Evidence;

@@ -306,7 +306,7 @@ pub(crate) fn set_context(
     if narrative.is_none() && task.is_none() {
         return Ok(());
     }
-    let sql = "UPDATE entries SET narrative_id = $2, task_id = $3 WHERE id = $1";
+    let sql = "UPDATE entries SET narrative_id = coalesce(narrative_id, $2), task_id = coalesce(task_id, $3) WHERE id = $1";
     db.run(sql, (id, narrative, task)).map(drop)
 }
 

@@ -307,6 +307,11 @@ impl Entry {
         self.superseded_at.is_none() && self.archived_at.is_none()
     }
 
+    /// Returns the message it was taken out of, as `SESSION/MESSAGE`.
+    pub fn cites(&self) -> Option<&str> {
+        self.data.as_ref()?.metadata.get(CITES)?.as_str()
+    }
+
     /// Says why it is not current, if it is not.
     pub(crate) fn past(&self) -> Option<&'static str> {
         match (self.superseded_at, self.archived_at) {
@@ -417,6 +422,15 @@ pub(crate) fn get_current(db: &Connection, named: &EntryRef) -> Result<Entry> {
         }
         _ => Err(Error::SupersededByDeleted { id: entry.id }),
     }
+}
+
+/// The key in an entry's metadata that names the message it was taken out of.
+pub(crate) const CITES: &str = "cites";
+
+/// Returns the entries that were taken out of a message.
+pub(crate) fn citing(db: &Connection, message: &str) -> Result<Vec<EntryId>> {
+    let taken = select(db, "source = 'conversation' AND data IS NOT NULL", ())?;
+    Ok(taken.into_iter().filter(|entry| entry.cites() == Some(message)).map(|entry| entry.id).collect())
 }
 
 /// Returns the number of the entry with this id.

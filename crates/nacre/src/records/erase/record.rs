@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::base::ids::{EntryRef, SessionId, TaskId};
+use crate::base::ids::{EntryId, EntryRef, SessionId, TaskId};
 use crate::base::text::shorten;
 use crate::base::{Error, FilePath, Result, Time};
 use crate::index;
@@ -252,13 +252,18 @@ fn erase_exchange(db: &Connection, reference: &str, removed: &mut Removed) -> Re
             erase(db, &RecordRef::Lesson(number), removed)?;
         }
     }
+    erase_cited(db, reference, removed)?;
     removed.add(reference, user);
     removed.texts.push(agent);
     Ok(())
 }
 
-/// Erases the facts and relations that only this message states.
+/// Erases the memories that were taken out of this message, and the facts and relations that only it states.
 fn erase_cited(db: &Connection, reference: &str, removed: &mut Removed) -> Result<()> {
+    for entry in crate::records::entry::citing(db, reference)? {
+        erase(db, &RecordRef::Entry(EntryRef::Id(entry)), removed)?;
+    }
+    db.run("DELETE FROM distil_found WHERE message = $1", [reference])?;
     let path = format!("sessions/{reference}");
     let sql = "SELECT kind, id FROM citations WHERE path = $1";
     let cited: Vec<(String, i64)> = db.rows(sql, [&path], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -290,17 +295,27 @@ fn erase_session(db: &Connection, id: &SessionId, removed: &mut Removed) -> Resu
     for reference in exchanges {
         erase_exchange(db, &reference, removed)?;
     }
-    let sql = "SELECT id FROM entries WHERE narrative_id = $1 AND source = 'narrative'";
-    let summaries: Vec<crate::base::ids::EntryId> = db.rows(sql, [id], |row| row.get(0))?;
-    for summary in summaries {
-        erase(db, &RecordRef::Entry(EntryRef::Id(summary)), removed)?;
+    // Summaries, and memories that were taken out of it.
+    let sql = "SELECT id FROM entries WHERE narrative_id = $1 AND source IN ('narrative', 'conversation')";
+    let derived: Vec<EntryId> = db.rows(sql, [id], |row| row.get(0))?;
+    for entry in derived {
+        erase(db, &RecordRef::Entry(EntryRef::Id(entry)), removed)?;
     }
     let lessons: Vec<i64> =
         db.rows("SELECT number FROM lessons WHERE session = $1", [id], |row| row.get(0))?;
     for number in lessons {
         erase(db, &RecordRef::Lesson(number), removed)?;
     }
-    for table in ["turns", "flushes", "transcripts", "transcript_ids", "seen"] {
+    for table in [
+        "turns",
+        "flushes",
+        "transcripts",
+        "transcript_ids",
+        "seen",
+        "distil_read",
+        "distil_found",
+        "distil_due",
+    ] {
         db.run(&format!("DELETE FROM {table} WHERE session = $1"), [id])?;
     }
     db.run("DELETE FROM sessions WHERE id = $1", [id])?;

@@ -12,6 +12,7 @@ const TABLES: &[(&str, &[&str], &str)] = &[
     ("entry_links", &["entry", "other", "strength"], "true"),
     ("line_uses", &["path", "line", "seen_at", "used_at"], "true"),
     ("promoted", &["step", "what", "proposal"], "true"),
+    ("distil_read", &["session", "message"], "true"),
     // Facts and relations are renumbered, and folders belong to one machine.
     (
         "imports",

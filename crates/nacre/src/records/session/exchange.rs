@@ -163,6 +163,15 @@ pub(crate) fn all(db: &Connection) -> Result<Vec<Row>> {
     db.rows(&format!("SELECT {COLUMNS} FROM exchanges ORDER BY number"), (), from_row)
 }
 
+/// Returns the exchanges of a session, oldest first.
+pub(crate) fn of_session(db: &Connection, session: &str) -> Result<Vec<Row>> {
+    db.rows(
+        &format!("SELECT {COLUMNS} FROM exchanges WHERE session = $1 ORDER BY number"),
+        [session],
+        from_row,
+    )
+}
+
 /// An exchange, and how its session continued.
 pub(crate) struct ExchangeContext {
     pub(crate) row: Row,

@@ -6,16 +6,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::context::{self, WindowLimits};
+use super::import::{Author, Message};
 use super::ingest;
 use super::lock::lock;
 use super::summary::{self, Summary, SummaryInput};
 use super::transcript::{Line, Role, Transcript};
-use super::{append, listing};
+use super::{append, exchange, listing};
 use crate::base::ids::{EntryId, SessionId};
 use crate::base::origin::RecordOrigin;
 use crate::base::redact::redact;
 use crate::base::text::shorten;
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::records::entry::{
     self, Draft, EntryType, MAX_CONTENT_CHARS, OnDuplicate, Origin, Place, Source, Tags,
@@ -67,6 +68,44 @@ pub fn end(view: &mut View<'_>, session: &SessionId) -> Result<EndReport> {
     })?;
     listing::write(view, &lock)?;
     Ok(done)
+}
+
+/// Stores a summary of a conversation that a client has reported and Nacre keeps no transcript of. Without messages, the exchanges
+/// that were archived are summarised.
+pub(crate) fn end_reported(view: &mut View<'_>, session: &SessionId, messages: &[Message]) -> Result<()> {
+    let mut lines: Vec<Line> = messages.iter().filter_map(|message| line_of(view, message)).collect();
+    if lines.is_empty() {
+        lines = view
+            .read_all(|db| exchange::of_session(db, session.as_str()))?
+            .into_iter()
+            .flat_map(lines_of)
+            .collect();
+    }
+    let narrated = view.read_all(|db| ingest::load(db, session))?.and_then(|state| state.narrated);
+    if let Some(at) = lines.iter().position(|line| Some(line.key()) == narrated) {
+        lines.drain(..=at);
+    }
+    let Some(last) = lines.last().filter(|_| lines.iter().any(is_message)) else { return Ok(()) };
+    let made = summary::make(view, &SummaryInput { before: None, lines: &lines });
+    store(view, session, &made.text, (&lines, last), narrated.as_deref()).map(drop)
+}
+
+fn line_of(view: &View<'_>, message: &Message) -> Option<Line> {
+    let role = match message.author {
+        Author::User => Role::User,
+        Author::Assistant => Role::Assistant,
+        Author::Name(_) | Author::Unknown => return None,
+    };
+    Some(line(message.id.clone(), role, message.text.clone(), message.at.unwrap_or(view.now())))
+}
+
+fn lines_of(row: exchange::Row) -> [Line; 2] {
+    let exchange::Row { id, user, agent, at, .. } = row;
+    [line(format!("{id}:user"), Role::User, user, at), line(id, Role::Assistant, agent, at)]
+}
+
+fn line(id: String, role: Role, text: String, timestamp: Time) -> Line {
+    Line { id, role, content: Some(text), name: None, input: None, covers: None, by: None, timestamp }
 }
 
 /// Stores an entry for the lines that compaction is about to replace, with the summary that compaction made.
@@ -167,8 +206,7 @@ pub(super) fn store(
             on_duplicate: OnDuplicate::Keep,
         };
         let stored = entry::store(tx, &origin, draft)?;
-        let sql = "UPDATE entries SET narrative_id = $2 WHERE id = $1 AND narrative_id IS NULL";
-        tx.run(sql, (&stored.entry.id, session))?;
+        entry::set_context(tx, &stored.entry.id, Some(session.as_str()), None)?;
         audit::Row::new("session_summary").id(&stored.entry.id).with("messages", said).append(tx, caller)?;
         Ok(Some(stored.entry))
     })?;

@@ -173,6 +173,17 @@ pub(crate) fn propose_call_for(
     insert(view, draft)
 }
 
+/// Returns the texts of memories that were proposed and are not decided yet, or were denied.
+pub(crate) fn proposed_memories(db: &Connection) -> Result<Vec<String>> {
+    let sql = "SELECT proposed FROM proposals WHERE kind = 'call' AND target = 'memory_store' AND state IN ('pending', 'denied')";
+    let proposed: Vec<Option<Vec<u8>>> = db.rows(sql, (), |row| row.get(0))?;
+    let content = |bytes: Vec<u8>| {
+        let arguments: Value = serde_json::from_slice(&bytes).ok()?;
+        arguments["content"].as_str().map(str::to_owned)
+    };
+    Ok(proposed.into_iter().flatten().filter_map(content).collect())
+}
+
 struct Draft<'a> {
     kind: Kind,
     target: &'a str,

@@ -26,6 +26,7 @@ const STEPS: &[&str] = &[
     include_str!("../../../migrations/postgres/0018.sql"),
     include_str!("../../../migrations/postgres/0021.sql"),
     include_str!("../../../migrations/postgres/0022.sql"),
+    include_str!("../../../migrations/postgres/0023.sql"),
 ];
 
 /// Tables that only a server has, and the part that a shared session sees. The files are read for all sessions,

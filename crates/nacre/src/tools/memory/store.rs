@@ -5,15 +5,16 @@ use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{check_tags, content, default_type, is_behavioral, is_own, record_conflicts};
 use crate::base::ids::{EntryId, EntryRef, ProjectName};
+use crate::base::origin::RecordOrigin;
 use crate::base::redact::redact;
-use crate::base::{Calendar, Result};
+use crate::base::{Calendar, Error, Result};
 use crate::group::View;
-use crate::records::entry::{self, Draft, EntryType, OnDuplicate, Ownership, Tags};
-use crate::records::{project, stale};
+use crate::records::entry::{self, Data, Draft, EntryType, OnDuplicate, Ownership, Source, Tags};
+use crate::records::{project, session, stale};
 use crate::search::{self, Contradiction, NewStatement};
 use crate::tools::call::{Call, ToolResult};
 use crate::tools::conflict::say_contradictions;
@@ -46,6 +47,9 @@ pub struct StoreRequest {
     /// The task that led to it.
     #[schemars(length(min = 1, max = 200))]
     pub task_id: Option<String>,
+    /// The message it was taken from, as SESSION/MESSAGE.
+    #[schemars(length(max = 1000))]
+    pub cites: Option<String>,
 }
 
 /// The result of a store.
@@ -97,7 +101,7 @@ impl Request for StoreRequest {
     type Answer = StoreAnswer;
     const NAME: &str = "memory_store";
     const TYPED: bool = true;
-    const ADVANCED: &'static [&'static str] = &["narrative_id", "project", "task_id"];
+    const ADVANCED: &'static [&'static str] = &["cites", "narrative_id", "project", "task_id"];
     const LEAN_OUTPUT: fn() -> Value = output::<StoreFields>;
 
     fn steers(&self, view: &View<'_>) -> Result<bool> {
@@ -158,12 +162,18 @@ impl Request for StoreRequest {
             true => OnDuplicate::Keep,
             false => OnDuplicate::Amend { r#type: self.r#type },
         };
-        let draft = Draft { r#type, content, tags, supersedes, private, data: None, on_duplicate };
+        let cited = self.cites.map(|message| Citation::find(call, message)).transpose()?;
+        let data = cited.as_ref().map(Citation::data);
+        let draft = Draft { r#type, content, tags, supersedes, private, data, on_duplicate };
         let project = self.project;
-        let (narrative, task) = (self.narrative_id, self.task_id);
+        let narrative = self.narrative_id.or_else(|| cited.as_ref().map(|cited| cited.session.clone()));
+        let task = self.task_id;
         let stored = call.write(|write| {
             if let Some(name) = project {
                 write.origin.project = entry::Place::Named(name);
+            }
+            if let Some(cited) = &cited {
+                cited.apply(&mut write.origin);
             }
             let stored = entry::store(write.db, &write.origin, draft)?;
             if !stored.duplicate {
@@ -237,5 +247,42 @@ impl Request for StoreRequest {
             let _ = write!(text, " Note: {note}.");
         }
         text
+    }
+}
+
+/// The message that a memory was taken from.
+struct Citation {
+    message: String,
+    session: String,
+    origin: RecordOrigin,
+}
+
+impl Citation {
+    /// Finds a message that the caller sees.
+    fn find(call: &Call<'_>, message: String) -> Result<Citation> {
+        let found = call.read(|db| session::said_in(db, &message))?;
+        let (session, origin) = found.ok_or_else(|| {
+            Error::bad_argument(
+                "memory_store",
+                "cites",
+                "names no message; it is SESSION/MESSAGE, as a search shows it",
+            )
+        })?;
+        Ok(Citation { message, session, origin })
+    }
+
+    fn data(&self) -> Data {
+        let metadata = Map::from_iter([(entry::CITES.to_owned(), self.message.as_str().into())]);
+        Data { metadata, ..Data::default() }
+    }
+
+    /// Makes the memory one of a conversation. It is trusted no more than the message, unless a person approved it.
+    fn apply(&self, origin: &mut entry::Origin<'_>) {
+        if origin.origin != RecordOrigin::Approved {
+            origin.origin = origin.origin.weakest(self.origin);
+        }
+        if origin.source == Source::Agent {
+            origin.source = Source::Conversation;
+        }
     }
 }

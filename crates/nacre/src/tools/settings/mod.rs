@@ -10,7 +10,7 @@ use toml::{Table, Value};
 
 pub use disputes::{DISPUTES, Dispute};
 
-use crate::base::settings::{Hook, Provider};
+use crate::base::settings::{DistilBy, Hook, Provider};
 use crate::base::text::nearest;
 use crate::base::{Error, Result, Settings};
 use crate::index::Language;
@@ -306,6 +306,17 @@ impl Settings {
         if !self.llm.url.is_empty() {
             within("llm.model", !self.llm.model.is_empty(), "is empty, and `llm.url` is not")?;
         }
+        let distil = &self.distil;
+        within(
+            "distil.timeout_seconds",
+            (1..=3600).contains(&distil.timeout_seconds),
+            "is not between 1 and 3600",
+        )?;
+        let is_named = distil.command.first().is_some_and(|program| !program.is_empty());
+        let needs_command = distil.by == DistilBy::Command;
+        within("distil.command", is_named || !needs_command, "is empty, and `distil.by` is \"command\"")?;
+        let needs_model = distil.by == DistilBy::Llm;
+        within("llm.url", !self.llm.url.is_empty() || !needs_model, "is empty, and `distil.by` is \"llm\"")?;
         within("brief.max_chars", self.brief.max_chars >= 500, "is below 500")?;
         let boot = &self.boot;
         within("boot.file_chars", boot.file_chars >= 500, "is below 500")?;

@@ -15,6 +15,16 @@ use crate::base::{Error, Result};
 /// The maximum number of bytes of a response that are read.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
+/// The name of the limit of an answer for newer models.
+const NEWER_LIMIT: &str = "max_completion_tokens";
+
+/// The answer of a model.
+pub(crate) struct ChatAnswer {
+    pub(crate) text: String,
+    /// The tokens of the request and the answer, if the server reports them.
+    pub(crate) tokens: Option<u64>,
+}
+
 /// A language model behind a URL.
 pub struct Chat {
     endpoint: Endpoint,
@@ -43,13 +53,27 @@ impl Chat {
         &self.model
     }
 
-    /// Sends an instruction and a text, and returns the model's answer. The text is redacted.
-    pub(crate) fn ask(&self, instruction: &str, text: &str) -> Result<String> {
+    /// Sends an instruction and a text, and returns the model's answer, of at most `max_tokens` if there is a limit. The text
+    /// is redacted.
+    pub(crate) fn ask(&self, instruction: &str, text: &str, max_tokens: Option<u64>) -> Result<ChatAnswer> {
+        match self.send(instruction, text, max_tokens.map(|most| ("max_tokens", most))) {
+            // Newer models of OpenAI have another name for it.
+            Err(Error::ProviderRefused { said, .. }) if said.contains(NEWER_LIMIT) => {
+                self.send(instruction, text, max_tokens.map(|most| (NEWER_LIMIT, most)))
+            }
+            answer => answer,
+        }
+    }
+
+    fn send(&self, instruction: &str, text: &str, limit: Option<(&str, u64)>) -> Result<ChatAnswer> {
         let text = redact::text(text);
         let messages =
             json!([{ "role": "system", "content": instruction }, { "role": "user", "content": text }]);
-        let question =
+        let mut question =
             json!({ "model": self.model, "messages": messages, "temperature": 0, "stream": false });
+        if let Some((name, most)) = limit {
+            question[name] = most.into();
+        }
         let host = || self.endpoint.host.clone();
         let hidden = HiddenText { key: self.key.as_ref().map(Secret::expose), texts: &[&text] };
         let reply = self
@@ -81,6 +105,7 @@ impl Chat {
         }
         let answer: Value = serde_json::from_slice(&reply.body).map_err(|_| wrong("is not JSON"))?;
         let said = answer.pointer("/choices/0/message/content").and_then(Value::as_str);
-        Ok(said.ok_or_else(|| wrong("has no message"))?.trim().to_owned())
+        let text = said.ok_or_else(|| wrong("has no message"))?.trim().to_owned();
+        Ok(ChatAnswer { text, tokens: answer.pointer("/usage/total_tokens").and_then(Value::as_u64) })
     }
 }

@@ -87,6 +87,11 @@ pub(crate) const TABLES: &[(&str, TableRole)] = &[
     ("mentions", TableRole::Ledger),
     ("jobs", TableRole::Ledger),
     ("flushes", TableRole::Ledger),
+    // A restore does not read conversations again, and does not give tokens back.
+    ("distil_read", TableRole::Ledger),
+    ("distil_found", TableRole::Ledger),
+    ("distil_due", TableRole::Ledger),
+    ("llm_usage", TableRole::Ledger),
     // A restore makes this machine a new device, which reads all logs again ([`restore`]).
     ("sync_records", TableRole::Ledger),
     ("sync_tombstones", TableRole::Ledger),
