@@ -433,6 +433,9 @@ errors! {
     #[error("`{}` can't be written", path.display())]
     ReadOnly { path: PathBuf } => "read_only", Unavailable,
         "check the owner and permissions of the folder, or choose another with `--home`";
+    #[error("the database `{}` is gone: its home was moved or deleted while this program used it", path.display())]
+    HomeMoved { path: PathBuf } => "home_moved", Unavailable,
+        "move the folder back, or start the program again with `--home` and the new place; nothing was written";
     #[error("the database `{}` is damaged", path.display())]
     Damaged { path: PathBuf } => "damaged", Unavailable,
         "`nacre doctor` shows what can be read and how to restore it";
