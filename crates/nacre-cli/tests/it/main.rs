@@ -33,6 +33,8 @@ mod proposals;
 mod actor;
 // Deletion, quarantine, credentials that a person wants back.
 mod trust;
+// The acceptance tests of the Agent Memory Atlas.
+mod atlas;
 // Daily logs by many processes, some of them killed.
 mod logs;
 // One memory on several machines.

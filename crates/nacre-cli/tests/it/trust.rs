@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::sealed::{Process, Sealed, files};
 
 /// Says something in a conversation, as a client's hooks report it.
-fn say(home: &Sealed, session: &str, user: &str, agent: &str) {
+pub fn say(home: &Sealed, session: &str, user: &str, agent: &str) {
     let prompt = json!({ "session_id": session, "prompt": user }).to_string();
     let stop = json!({ "session_id": session, "last_assistant_message": agent }).to_string();
     for (event, input) in [("UserPromptSubmit", prompt), ("Stop", stop)] {
@@ -14,7 +14,7 @@ fn say(home: &Sealed, session: &str, user: &str, agent: &str) {
     home.json(["status"]);
 }
 
-fn holds(home: &Sealed, text: &str) -> Vec<String> {
+pub fn holds(home: &Sealed, text: &str) -> Vec<String> {
     let has = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).to_lowercase().contains(text);
     let with = files(home.home()).into_iter().filter(|path| has(std::fs::read(path).unwrap_or_default()));
     with.map(|path| path.display().to_string()).collect()

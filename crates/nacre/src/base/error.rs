@@ -207,6 +207,9 @@ errors! {
     #[error("a person deleted this for good on {at}")]
     DeletedBefore { at: Time } => "deleted_before", Conflict,
         "only a person can bring it back, with `nacre store`; store nothing that repeats it";
+    #[error("memory {by} replaced this statement")]
+    ReplacedBefore { by: i64 } => "replaced_before", Conflict,
+        "if it holds again, store it with `supersedes` and `{by}`; otherwise the newer one is enough";
     #[error("there is no record `{given}` in this group")]
     NoRecord { given: String } => "no_record", NotFound,
         "give the id that a search or a list shows: 2, fact-3, lesson:4, proposal:5, TASK-006, session:ID, SESSION/MESSAGE, \
