@@ -275,7 +275,9 @@ pub fn examine(context: &Context) -> Vec<Check> {
             Err(error) => format!("{error}; {}", error.hint().unwrap_or_default()),
         },
     });
-    let mut groups = context.home.groups().unwrap_or_default();
+    // A shared session is told nothing of other groups.
+    let is_private = context.caller().visibility == nacre::Visibility::Private;
+    let mut groups = context.home.groups().ok().filter(|_| is_private).unwrap_or_default();
     if !groups.contains(&context.global.group) {
         groups.push(context.global.group.clone());
     }
@@ -290,7 +292,8 @@ pub fn examine(context: &Context) -> Vec<Check> {
 
 fn examine_group(context: &Context, name: &GroupName, checks: &mut Vec<Check>) -> nacre::Result<()> {
     let mut group = context.home.group(name, context.now())?;
-    let caller = Caller::person(context.session(), context.now());
+    let visibility = context.caller().visibility;
+    let caller = Caller { visibility, ..Caller::person(context.session(), context.now()) };
     let mut view = group.enter(&caller)?;
     let problems = view.check().unwrap_or_else(|error| vec![error.to_string()]);
     let status = nacre::status(&view);
@@ -464,7 +467,7 @@ pub fn export(context: &Context, folder: &Path, redacted: bool) -> Result<ExitCo
         }
         if done.unreadable > 0 {
             render::note(&format!(
-                "{} could not be read; `nacre import database FILE` into another group saves what else there is",
+                "{} could not be read in full; `nacre import database FILE` into another group saves what else there is",
                 count(done.unreadable, "part of the damaged database", "parts of the damaged database")
             ));
         }

@@ -8,7 +8,7 @@ use nacre::call::{
     DeleteRequest, ForgetAnswer, ForgetRequest, GetAnswer, GetRequest, QuarantineRequest,
     RecordDeleteRequest, TraceRequest,
 };
-use nacre::{Caller, EntryRef, SessionId};
+use nacre::{Actor, Caller, EntryRef, SessionId, Visibility};
 
 use super::entry;
 use crate::args::{Delete, EntryName, Forget, Quarantine, RecordName};
@@ -52,12 +52,18 @@ pub fn delete(context: &Context, args: &Delete) -> Result<ExitCode> {
             "`nacre sync` sends the deletion; `nacre sync status --deleted ID` shows where it has arrived",
         );
     }
-    if let [id] = &ids[..] {
-        return entry::run(context, DeleteRequest { id: id.clone(), history: args.history });
-    }
     // If one name is wrong, nothing is deleted.
+    let mut copies = Vec::new();
     for id in &ids {
-        context.ask(GetRequest { id: Some(id.clone()), ..GetRequest::default() })?;
+        let found = context.ask(GetRequest { id: Some(id.clone()), ..GetRequest::default() })?;
+        if let GetAnswer::Entry(found) = found {
+            copies.push(found.entry.id.to_string());
+        }
+    }
+    if let [id] = &ids[..] {
+        let code = entry::run(context, DeleteRequest { id: id.clone(), history: args.history })?;
+        delete_copies(context, &copies, args.history);
+        return Ok(code);
     }
     let mut deleted = Vec::new();
     for id in ids {
@@ -72,7 +78,42 @@ pub fn delete(context: &Context, args: &Delete) -> Result<ExitCode> {
     if context.global.json {
         render::json(&deleted)?;
     }
+    delete_copies(context, &copies, args.history);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Deletes the copies of memories that an export brought into other groups of this home. They have the same id.
+fn delete_copies(context: &Context, ids: &[String], history: bool) {
+    let caller = context.caller();
+    if ids.is_empty() || caller.actor != Actor::Person || caller.visibility != Visibility::Private {
+        return;
+    }
+    let others = context.home.groups().unwrap_or_default();
+    for name in others.iter().filter(|name| **name != context.global.group) {
+        let deleted = || -> nacre::Result<usize> {
+            let mut group = context.home.group(name, context.now())?;
+            let mut view = group.enter(&caller)?;
+            let mut count = 0;
+            for id in ids {
+                let is_there = GetRequest { id: Some(id.parse()?), ..GetRequest::default() };
+                if nacre::run(&mut view, is_there).is_ok() {
+                    nacre::run(&mut view, DeleteRequest { id: id.parse()?, history })?;
+                    count += 1;
+                }
+            }
+            Ok(count)
+        };
+        match deleted() {
+            Ok(count) if count == 0 || context.global.json => {}
+            Ok(count) => {
+                let copies = render::count(count, "copy", "copies");
+                render::note(&format!("{copies} in the group `{name}` deleted too"));
+            }
+            Err(problem) => {
+                render::note(&format!("copies in the group `{name}` may be left: {problem}"));
+            }
+        }
+    }
 }
 
 /// Deletes records of any kind. At a terminal it shows each and asks.
@@ -138,7 +179,38 @@ pub fn forget(context: &Context, args: &Forget) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
     }
-    entry::run(context, ForgetRequest { matter, confirm: true })
+    let found = context.ask(ForgetRequest { matter: matter.clone(), confirm: false })?.found;
+    let code = entry::run(context, ForgetRequest { matter: matter.clone(), confirm: true })?;
+    let copies: Vec<String> =
+        found.into_iter().filter(|one| one.kind == "memory").map(|one| one.id).collect();
+    delete_copies(context, &copies, false);
+    name_other_groups(context, &matter);
+    Ok(code)
+}
+
+/// Names the other groups that contain a matter. Each is a memory of its own, so that they are forgotten one by one.
+fn name_other_groups(context: &Context, matter: &str) {
+    let caller = context.caller();
+    if context.global.json || caller.actor != Actor::Person || caller.visibility != Visibility::Private {
+        return;
+    }
+    for name in context.home.groups().unwrap_or_default() {
+        let request = ForgetRequest { matter: matter.to_owned(), confirm: false };
+        let found = context
+            .home
+            .group(&name, context.now())
+            .and_then(|mut group| nacre::run(&mut group.enter(&caller)?, request));
+        if let Ok(reply) = found
+            && let nacre::Outcome::Done(answer) = &reply.outcome
+            && !answer.found.is_empty()
+            && name != context.global.group
+        {
+            let count = render::count(answer.found.len(), "record", "records");
+            render::note(&format!(
+                "the group `{name}` has {count} of it; run the command with `--group {name}`"
+            ));
+        }
+    }
 }
 
 /// Quarantines, lifts a quarantine, or lists what is quarantined.

@@ -45,6 +45,7 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
             let message = format!("`{shown}` is neither a format nor a file or folder");
             return Err(Failure::not_found("no_file", message, &formats_hint()).into());
         }
+        super::input::check_regular(path)?;
     }
     each(context, &paths, |path| from_detected(context, path, args))
 }
@@ -195,6 +196,7 @@ fn usual(context: &Context, format: &'static Format) -> Result<PathBuf> {
 
 /// Returns a path that exists.
 fn existing(path: &Path) -> Result<PathBuf> {
+    super::input::check_regular(path)?;
     if is_there(path) {
         return Ok(path.to_owned());
     }

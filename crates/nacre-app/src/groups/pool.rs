@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nacre::{Caller, Group, GroupName, Home, Time, View};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -16,6 +16,9 @@ use crate::context;
 /// The number of groups that are kept open.
 const MAX_OPEN_GROUPS: usize = 16;
 
+/// How long after a call what was written is copied into the database file.
+pub const FLUSH_AFTER: Duration = Duration::from_millis(1_200);
+
 pub struct Pool {
     home: Home,
     /// A fixed time, in tests.
@@ -23,6 +26,8 @@ pub struct Pool {
     /// The largest number of handles of a group.
     handles: usize,
     groups: Mutex<HashMap<GroupName, Open>>,
+    /// Set while a flush waits.
+    flushes: AtomicBool,
 }
 
 /// The state of one open group.
@@ -42,7 +47,13 @@ impl Pool {
     pub fn new(home: Home, clock: Option<Time>) -> Pool {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         // One more than cores: a write waits for the disk.
-        Pool { home, clock, handles: (cores + 1).clamp(3, 16), groups: Mutex::default() }
+        Pool {
+            home,
+            clock,
+            handles: (cores + 1).clamp(3, 16),
+            groups: Mutex::default(),
+            flushes: AtomicBool::new(false),
+        }
     }
 
     pub fn now(&self) -> Time {
@@ -60,7 +71,34 @@ impl Pool {
             let _turn = turn;
             own.with(&who.group, who.caller.now, |group| work(&mut group.enter(&who.caller)?))
         };
-        blocking(&self.home, call).await
+        let answer = blocking(&self.home, call).await;
+        self.flush_later();
+        answer
+    }
+
+    /// Copies what was written last into the database files when no call has followed for a moment.
+    fn flush_later(self: &Arc<Pool>) {
+        if self.flushes.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let own = self.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(FLUSH_AFTER).await;
+            own.flushes.store(false, Ordering::SeqCst);
+            let _ = tokio::task::spawn_blocking(move || own.flush()).await;
+        });
+    }
+
+    fn flush(&self) {
+        let names: Vec<GroupName> = self.lock().keys().cloned().collect();
+        for name in names {
+            let idle =
+                self.lock().get_mut(&name).map(|open| std::mem::take(&mut open.idle)).unwrap_or_default();
+            for mut group in idle {
+                group.flush();
+                self.give_back(&name, group);
+            }
+        }
     }
 
     /// Waits for a handle of a group.

@@ -45,6 +45,12 @@ impl Principal {
         page: false,
     };
 
+    /// Tells whether it may learn what every group and session does.
+    pub fn sees_all_groups(&self) -> bool {
+        let is_private = self.visibility == Visibility::Private;
+        self.person || (self.role == Role::Admin && self.group.is_none() && is_private && !self.untrusted)
+    }
+
     /// Tells whether a request names its session.
     pub fn names_session(headers: &HeaderMap) -> bool {
         headers.contains_key(SESSION)

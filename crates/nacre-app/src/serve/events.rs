@@ -65,6 +65,10 @@ pub async fn follow(
                     return None;
                 }
                 let event = match event {
+                    // That a private session did something is private too.
+                    Ok(event) if caller.visibility == Visibility::Shared && event["shared"] != true => {
+                        continue;
+                    }
                     Ok(event) if everything || event["group"] == group.as_str() => {
                         shown(&event, caller.visibility)
                     }

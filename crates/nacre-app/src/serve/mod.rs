@@ -29,11 +29,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Extension, Request, State as Extract};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get, post};
+use futures_util::StreamExt as _;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -63,6 +65,9 @@ use state::State;
 
 /// Connections at a time; more wait.
 const MAX_CONNECTIONS: usize = 512;
+/// While more than this many are taken, a new one has little time for its head, so that those who only hold a place lose it.
+const CROWDED: usize = MAX_CONNECTIONS / 4;
+const CROWDED_HEAD: Duration = Duration::from_millis(500);
 /// MCP sessions at a time: each uses memory until it has been idle for minutes.
 const MAX_SESSIONS: usize = 1_024;
 /// How long running calls may take when the server stops.
@@ -150,13 +155,29 @@ fn router(state: Arc<State>) -> Router {
 }
 
 /// Returns the times of the latest searches, in milliseconds.
-async fn recalls(Extract(state): Extract<Arc<State>>) -> axum::Json<serde_json::Value> {
-    axum::Json(serde_json::json!({ "latency": state.metrics.recalls() }))
+async fn recalls(
+    Extract(state): Extract<Arc<State>>,
+    Extension(principal): Extension<Principal>,
+) -> Response {
+    match principal.sees_all_groups() {
+        true => axum::Json(serde_json::json!({ "latency": state.metrics.recalls() })).into_response(),
+        false => no_figures(),
+    }
 }
 
 /// Returns the metrics.
-async fn metrics(Extract(state): Extract<Arc<State>>) -> String {
-    state.metrics.text()
+async fn metrics(
+    Extract(state): Extract<Arc<State>>,
+    Extension(principal): Extension<Principal>,
+) -> Response {
+    if principal.sees_all_groups() { state.metrics.text().into_response() } else { no_figures() }
+}
+
+/// Refuses figures about everybody's calls: their number and times tell what private sessions and other groups do.
+fn no_figures() -> Response {
+    let said = "these figures are about all groups and sessions";
+    let hint = "use a token with `--role admin --any-group --private`, or your own";
+    reply::refuse(StatusCode::FORBIDDEN, "people_only", said, Some(hint))
 }
 
 /// Serves the table of tools over MCP.
@@ -199,6 +220,15 @@ async fn room(
             return reply::refuse(StatusCode::SERVICE_UNAVAILABLE, "too_many_sessions", said, None);
         }
     }
+    if request.method() == Method::GET {
+        let Some(place) = state.streams.take(&principal, quota::MAX_STREAMS) else {
+            let said = "this token follows too many streams";
+            return reply::refuse(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", said, None);
+        };
+        let revoked = revoked(state.clone(), headers.clone(), place);
+        let (head, body) = next.run(request).await.into_parts();
+        return Response::from_parts(head, Body::from_stream(body.into_data_stream().take_until(revoked)));
+    }
     let answer = next.run(request).await;
     if let Some(session) = answer.headers().get(MCP_SESSION).and_then(|id| id.to_str().ok())
         && begins
@@ -206,6 +236,15 @@ async fn room(
         state.owners.add(session, &principal);
     }
     answer
+}
+
+/// Waits until the token of a request is revoked. Holds the place of its stream meanwhile.
+async fn revoked(state: Arc<State>, headers: HeaderMap, place: quota::Place) {
+    const CHECK_EVERY: Duration = Duration::from_millis(500);
+    while door::known(&state, &Method::GET, &headers).is_ok() {
+        tokio::time::sleep(CHECK_EVERY).await;
+    }
+    drop(place);
 }
 
 /// Accepts every host and origin: access control has checked them for every path.
@@ -312,6 +351,8 @@ async fn accept(
             () = &mut stop => break,
         };
         let _ = stream.set_nodelay(true);
+        let is_crowded = MAX_CONNECTIONS - room.available_permits() > CROWDED;
+        let head = if is_crowded { head.min(CROWDED_HEAD) } else { head };
         let (tls, router) = (tls.clone(), router.clone());
         let watcher = graceful.watcher();
         tokio::spawn(async move {

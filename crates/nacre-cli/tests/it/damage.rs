@@ -105,6 +105,114 @@ fn a_search_after_damage_said_only_that_nothing_is_remembered() {
     assert!(found.stdout.contains("a damaged database was set aside; `nacre doctor`"), "{found:?}");
 }
 
+/// A byte in one text was enough: brief, search, reindex and export failed, and doctor saw nothing.
+#[test]
+fn one_damaged_letter_hid_everything_else() {
+    let home = home_with(6);
+    let path = home.database("main");
+    let mut bytes = fs::read(&path).unwrap();
+    let text = b"Memory 3 is about";
+    let found: Vec<usize> =
+        (0..bytes.len() - text.len()).filter(|at| bytes[*at..].starts_with(text)).collect();
+    assert!(!found.is_empty());
+    for at in found {
+        bytes[at + 5] = 0xff;
+    }
+    fs::write(&path, bytes).unwrap();
+    for args in [&["brief"][..], &["search", "subject"]] {
+        let shown = home.run(args);
+        assert_eq!(shown.status, 0, "{args:?}: {shown:?}");
+        for text in ["Memory 2 is", "Memo", "Memory 4 is"] {
+            assert!(shown.stdout.contains(text), "{args:?}: {shown:?}");
+        }
+    }
+    let doctor = home.run(["doctor"]);
+    assert!(doctor.status != 0 && doctor.stdout.contains("damaged text"), "{doctor:?}");
+    assert!(doctor.stdout.contains("nacre export"), "it names the way that works: {doctor:?}");
+    let folder = home.beside("saved");
+    let saved = home.json(["export", &folder]);
+    assert_eq!(saved["entries"], 6, "{saved}");
+    assert!(saved["unreadable"].as_u64().unwrap() > 0, "{saved}");
+    assert_eq!(home.run(["reindex"]).status, 0);
+    let other = Sealed::new();
+    assert_eq!(other.json(["import", "nacre", &folder])["added"], 6);
+}
+
+/// Everything was in the write-ahead log until the server ended: a copy of the file was an empty memory, and nobody said so.
+#[test]
+fn a_copy_of_the_file_under_a_server_was_empty() {
+    let home = Sealed::new();
+    let mut server = home.mcp();
+    for number in 1..=5 {
+        server.data("memory_store", &json!({ "content": format!("The copy has line {number}") }));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
+    let copy = Sealed::new();
+    fs::create_dir_all(copy.database("main").parent().unwrap()).unwrap();
+    fs::copy(home.database("main"), copy.database("main")).unwrap();
+    assert_eq!(copy.json(["status"])["entries"]["current"], 5);
+    assert_eq!(copy.run(["doctor"]).status, 0);
+    // A damaged log loses nothing that was copied.
+    let log = home.database("main").with_file_name("memory.db-wal");
+    let garbled: Vec<u8> = fs::read(&log).unwrap().iter().map(|byte| byte ^ 0x55).collect();
+    fs::copy(home.database("main"), copy.database("main")).unwrap();
+    fs::write(copy.database("main").with_file_name("memory.db-wal"), garbled).unwrap();
+    assert_eq!(copy.json(["status"])["entries"]["current"], 5);
+    assert_eq!(server.close(), 0);
+}
+
+/// A server made a new home at the old place and stored into it, acknowledged.
+#[test]
+fn a_server_whose_home_was_moved_began_another() {
+    let home = Sealed::new();
+    let mut server = home.mcp();
+    server.data("memory_store", &json!({ "content": "The lamp is green" }));
+    let elsewhere = PathBuf::from(home.beside("elsewhere"));
+    fs::rename(home.home(), &elsewhere).unwrap();
+    for (tool, arguments) in [
+        ("memory_store", json!({ "content": "The lamp is red" })),
+        ("memory_search", json!({ "query": "lamp" })),
+        ("memory_write", json!({ "content": "The lamp is red" })),
+    ] {
+        let answer = server.call(tool, &arguments).unwrap();
+        let said = answer["content"][0]["text"].as_str().unwrap();
+        assert!(answer["isError"] == true && said.contains("home_moved"), "{tool}: {answer}");
+    }
+    assert!(!home.home().join("groups").exists(), "nothing is begun at the old place");
+    fs::rename(&elsewhere, home.home()).unwrap();
+    assert_eq!(
+        server.data("memory_search", &json!({ "query": "lamp" }))["hits"].as_array().unwrap().len(),
+        1
+    );
+    assert_eq!(server.close(), 0);
+}
+
+/// A pipe or a device never ends.
+#[cfg(unix)]
+#[test]
+fn an_import_of_a_pipe_or_a_device_never_ended() {
+    let home = Sealed::new();
+    home.json(["store", "The lamp is green"]);
+    let pipe = home.beside("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for file in ["/dev/zero", &pipe] {
+        for args in [
+            &["import", file][..],
+            &["import", "nacre", file],
+            &["import", "database", file],
+            &["import", "mem0", file],
+            &["import", "markdown", file],
+            &["session", "import", file],
+            &["propose", "MEMORY.md", "--from", file],
+        ] {
+            let begun = std::time::Instant::now();
+            let done = home.run(args);
+            assert!(done.status > 0 && done.stderr.contains("not a regular file"), "{args:?}: {done:?}");
+            assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{args:?}");
+        }
+    }
+}
+
 #[test]
 fn what_can_be_read_of_a_damaged_database_is_saved() {
     let home = home_with(300);

@@ -33,6 +33,10 @@ mod proposals;
 mod actor;
 // Deletion, quarantine, credentials that a person wants back.
 mod trust;
+// The acceptance tests of the Agent Memory Atlas.
+mod atlas;
+// A long walk by callers that nobody trusts.
+mod walk;
 // Daily logs by many processes, some of them killed.
 mod logs;
 // One memory on several machines.

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::sealed::{Process, Sealed, files};
 
 /// Says something in a conversation, as a client's hooks report it.
-fn say(home: &Sealed, session: &str, user: &str, agent: &str) {
+pub fn say(home: &Sealed, session: &str, user: &str, agent: &str) {
     let prompt = json!({ "session_id": session, "prompt": user }).to_string();
     let stop = json!({ "session_id": session, "last_assistant_message": agent }).to_string();
     for (event, input) in [("UserPromptSubmit", prompt), ("Stop", stop)] {
@@ -14,7 +14,7 @@ fn say(home: &Sealed, session: &str, user: &str, agent: &str) {
     home.json(["status"]);
 }
 
-fn holds(home: &Sealed, text: &str) -> Vec<String> {
+pub fn holds(home: &Sealed, text: &str) -> Vec<String> {
     let has = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).to_lowercase().contains(text);
     let with = files(home.home()).into_iter().filter(|path| has(std::fs::read(path).unwrap_or_default()));
     with.map(|path| path.display().to_string()).collect()
@@ -125,6 +125,59 @@ fn an_export_said_nothing_of_the_credentials_in_it() {
     assert!(!holds(&folder, secret) && holds(&folder, "Bern"));
     let other = Sealed::new();
     assert_eq!(other.json(["import", "nacre", &folder])["added"], 2, "it can be imported");
+}
+
+/// With a reader beside it, `delete` said that all was gone while the file still had the text.
+#[test]
+fn delete_said_done_while_the_text_was_in_the_file() {
+    let home = Sealed::new();
+    home.json(["store", "The boat is called Quorxite"]);
+    home.json(["store", "The car is called Zelda"]);
+    let reader = rusqlite::Connection::open(home.database("main")).unwrap();
+    let begun = std::time::Instant::now();
+    {
+        let snapshot = reader.unchecked_transaction().unwrap();
+        let count: i64 = snapshot.query_row("SELECT count(*) FROM entries", [], |row| row.get(0)).unwrap();
+        assert_eq!(count, 2);
+        let said = home.run(["delete", "--yes", "1"]);
+        assert!(said.stdout.contains("Still in the database file"), "{said:?}");
+        let forgotten = home.json(["forget", "--yes", "Zelda"]);
+        assert!(
+            forgotten["receipt"]["still_in"][0].as_str().unwrap().contains("database file"),
+            "{forgotten}"
+        );
+        assert!(begun.elapsed() < std::time::Duration::from_secs(25), "a person does not wait that long");
+        // Only now: a file that this process closes loses its locks.
+        assert!(!holds(&home, "quorxite").is_empty(), "it is the truth");
+    }
+    drop(reader);
+    home.json(["status"]);
+    assert_eq!(holds(&home, "quorxite"), Vec::<String>::new());
+    assert_eq!(holds(&home, "zelda"), Vec::<String>::new());
+}
+
+/// A clock that was ahead for an hour put its memories first for centuries.
+#[test]
+fn a_memory_from_the_future_was_first_until_then() {
+    let home = Sealed::new();
+    let mut ahead = home.command(["store", "The clock was ahead"]);
+    Process::start(ahead.env("NACRE_NOW", "2400-01-01T00:00:00Z")).finish();
+    home.json(["store", "The clock is right"]);
+    let brief = home.run(["brief"]).stdout;
+    let place = |text: &str| brief.find(text).unwrap_or_else(|| panic!("{text}: {brief}"));
+    assert!(place("clock is right") < place("clock was ahead"), "{brief}");
+    assert!(brief.contains("2400"), "it says its date: {brief}");
+}
+
+/// Agents wrote documents into the folders of transcripts and of the spool.
+#[test]
+fn an_agent_wrote_into_the_folders_of_nacre() {
+    let home = Sealed::new();
+    for path in ["spool/x.md", "sessions/x.md", "Sessions/x.md"] {
+        let (_, error) =
+            home.error(["call", "memory_write", &json!({ "path": path, "content": "x" }).to_string()]);
+        assert_eq!(error["code"], "bad_path", "{path}: {error}");
+    }
 }
 
 /// How often a deletion is killed.

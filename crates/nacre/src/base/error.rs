@@ -224,6 +224,9 @@ errors! {
     #[error("a person deleted this for good on {at}")]
     DeletedBefore { at: Time } => "deleted_before", Conflict,
         "only a person can bring it back, with `nacre store`; store nothing that repeats it";
+    #[error("memory {by} replaced this statement")]
+    ReplacedBefore { by: i64 } => "replaced_before", Conflict,
+        "if it holds again, store it with `supersedes` and `{by}`; otherwise the newer one is enough";
     #[error("there is no record `{given}` in this group")]
     NoRecord { given: String } => "no_record", NotFound,
         "give the id that a search or a list shows: 2, fact-3, lesson:4, proposal:5, TASK-006, session:ID, SESSION/MESSAGE, \
@@ -450,6 +453,9 @@ errors! {
     #[error("`{}` can't be written", path.display())]
     ReadOnly { path: PathBuf } => "read_only", Unavailable,
         "check the owner and permissions of the folder, or choose another with `--home`";
+    #[error("the database `{}` is gone: its home was moved or deleted while this program used it", path.display())]
+    HomeMoved { path: PathBuf } => "home_moved", Unavailable,
+        "move the folder back, or start the program again with `--home` and the new place; nothing was written";
     #[error("the database `{}` is damaged", path.display())]
     Damaged { path: PathBuf } => "damaged", Unavailable,
         "`nacre doctor` shows what can be read and how to restore it";

@@ -81,6 +81,9 @@ fn problem(text: &str) -> Option<&'static str> {
     if lower.strip_prefix(CHECKPOINTS).is_some_and(|rest| rest.starts_with('/')) {
         return Some("is in a checkpoint and is not a document");
     }
+    if RESERVED.iter().any(|folder| lower.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))) {
+        return Some("is in a folder of Nacre's own files");
+    }
     if let Some(problem) = text.split('/').find_map(name_problem) {
         return Some(problem);
     }
@@ -92,6 +95,9 @@ fn problem(text: &str) -> Option<&'static str> {
 
 /// The folder of transcripts in a group's folder.
 pub(crate) const SESSIONS: &str = "sessions";
+
+/// Folders of a group that hold no documents: transcripts, and what hooks left.
+const RESERVED: &[&str] = &[SESSIONS, "spool"];
 
 /// The folder of the checkpoints. Its files are not documents.
 pub(crate) const CHECKPOINTS: &str = "memory/checkpoints";

@@ -184,6 +184,12 @@ impl Group {
         &self.records.schema
     }
 
+    /// Copies what was written last into the database file, so that a copy of the file alone has it. A process that stays open
+    /// calls it when it is idle.
+    pub fn flush(&mut self) {
+        self.memory.flush_rest();
+    }
+
     /// Registers a listener for every event of this handle, after the commit.
     pub fn listen(&mut self, listener: impl Fn(&Event) + Send + 'static) {
         self.events.listen(Box::new(listener));
@@ -392,7 +398,11 @@ impl<'g> View<'g> {
     }
 
     /// Emits an event. It must be called after the commit.
-    pub(crate) fn tell(&self, name: &'static str, data: Map<String, Value>) {
+    pub(crate) fn tell(&self, name: &'static str, mut data: Map<String, Value>) {
+        // Whoever follows the events of a shared session is told of shared sessions alone.
+        if self.visibility() == Visibility::Shared {
+            data.insert("shared".into(), true.into());
+        }
         let (group, session) = (self.name().clone(), self.caller.session.clone());
         self.group.events.tell(&Event { name, at: self.caller.now, group, session, data });
     }

@@ -127,6 +127,12 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
         }
         Engine::Postgres(server) => problems.extend(postings::check(server)?),
     }
+    match db.damaged_rows()? {
+        0 => {}
+        damaged => problems.push(format!(
+            "{damaged} rows have damaged text, shown with \u{fffd}; `nacre export DIR` saves the rest of it"
+        )),
+    }
     problems.extend(check_packed(db)?);
     Ok(problems)
 }

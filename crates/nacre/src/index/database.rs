@@ -65,6 +65,10 @@ pub(crate) struct Database {
     made_by: Option<String>,
     /// The identity of the file of `db`, to detect that it was replaced.
     identity: Option<Identity>,
+    /// When the log was last copied into the file.
+    flushed: Option<Time>,
+    /// Whether something was written since.
+    unflushed: bool,
     /// Marks and vectors as of the last search; the next search refreshes them.
     space: RefCell<Space>,
     /// A cache of words from imports and documents. It only affects speed.
@@ -106,6 +110,8 @@ impl Database {
             shared: OnceCell::new(),
             made_by: None,
             identity,
+            flushed: None,
+            unflushed: false,
             space: RefCell::default(),
             lexicon: Lexicon::default(),
         };
@@ -125,6 +131,11 @@ impl Database {
         let there = self.location.identity(&self.owner)?;
         if there == self.identity {
             return Ok(false);
+        }
+        if let (Location::File(path), None, Some(_)) = (&self.location, there, self.identity)
+            && !path.ancestors().nth(2).is_some_and(Path::exists)
+        {
+            return Err(Error::HomeMoved { path: path.clone() });
         }
         self.space = RefCell::default();
         self.db = self.location.open(&self.owner, self.schema, there, &self.private, now)?;
@@ -254,7 +265,28 @@ impl Database {
         /// at most, and a memory that is only used from the command line is complete after some writes.
         const REEMBEDDED_PER_WRITE: usize = 64;
         self.create(now)?;
-        Ok(self.write_and_renew(REEMBEDDED_PER_WRITE, work)?.1)
+        let written = self.write_and_renew(REEMBEDDED_PER_WRITE, work)?.1;
+        self.flush(now);
+        Ok(written)
+    }
+
+    /// Copies the log into the file, at most once a second.
+    fn flush(&mut self, now: Time) {
+        const FLUSH_EVERY_MS: i64 = 1_000;
+        let since = |last: Time| now.as_millis().saturating_sub(last.as_millis());
+        self.unflushed = true;
+        if self.flushed.is_none_or(|last| !(0..FLUSH_EVERY_MS).contains(&since(last))) {
+            self.flushed = Some(now);
+            self.flush_rest();
+        }
+    }
+
+    /// Copies the log into the file if something was written since the last time.
+    pub(crate) fn flush_rest(&mut self) {
+        if std::mem::take(&mut self.unflushed) {
+            // The write is acknowledged either way: it is in the log.
+            let _ = self.db.flush();
+        }
     }
 
     /// Does the same for data that can be rebuilt from its source. It does not wait for the disk; if a power

@@ -86,9 +86,11 @@ impl Standing {
         f64::from(self.score) * rank.score_weight
     }
 
-    /// Returns the logarithm of its recency, which can be added to the other score parts.
+    /// Returns the logarithm of its recency, which can be added to the other score parts. A memory from a clock that was ahead is as
+    /// far away as one that is as old.
     pub(crate) fn log_recency(self, rank: &Rank, now: Time) -> f64 {
-        let days = now.days_since(Time::from_millis(i64::from(self.day) * 86_400_000));
+        let at = Time::from_millis(i64::from(self.day) * 86_400_000);
+        let days = now.days_since(at).max(at.days_since(now));
         -(1.0 + days.floor() * rank.recency).ln()
     }
 

@@ -258,6 +258,7 @@ pub(crate) fn write(
     let before = read(folder).ok().and_then(|records| records.files).unwrap_or_default();
     files::create_folder(folder)?;
     let (entries, mut unreadable) = entry::readable(db)?;
+    unreadable += db.damaged_rows()?;
     let count_sql =
         "SELECT (SELECT count(*) FROM audit) + (SELECT count(*) FROM passages WHERE kind = 'message')";
     let rows: usize = db.one(count_sql, (), |row| row.get(0))?;
@@ -694,6 +695,10 @@ mod tests {
         view.write(|tx| tx.run("UPDATE entries SET content = CAST(x'ff41' AS TEXT) WHERE number = 1", ()))
             .unwrap();
         let report = export(&view, &folder.path().join("export")).unwrap();
-        assert_eq!((report.entries, report.unreadable), (1, 1));
+        assert_eq!(
+            (report.entries, report.unreadable),
+            (2, 1),
+            "a damaged text is saved as far as it can be read"
+        );
     }
 }

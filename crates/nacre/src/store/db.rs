@@ -24,6 +24,14 @@ const APPLICATION_ID: i32 = 0x4e61_6372;
 /// How often a writer retries before it gives up: with 1 to 9 ms between tries, about 30 seconds.
 const BUSY_TRIES: i32 = 6_000;
 
+/// How often emptying the log is tried while others read or write: about 3 seconds.
+const CHECKPOINT_TRIES: i32 = 600;
+
+thread_local! {
+    /// How often a statement of this thread is tried again. SQLite passes its busy handler nothing else.
+    static MAX_TRIES: Cell<i32> = const { Cell::new(BUSY_TRIES) };
+}
+
 /// How to handle a damaged file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Damage {
@@ -198,10 +206,25 @@ impl Db {
             return Ok(true);
         }
         self.outside(|db| {
-            let busy: i64 =
-                db.sqlite()?.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-            Ok(busy == 0)
+            // The person who deletes something waits for this, so it does not wait as long as a writer.
+            MAX_TRIES.set(CHECKPOINT_TRIES);
+            let busy =
+                db.sqlite()?.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+            MAX_TRIES.set(BUSY_TRIES);
+            Ok(busy? == 0)
         })
+    }
+
+    /// Copies the write-ahead log into the database file as far as nobody uses it, so that a copy of the file alone is not
+    /// empty, and damage to the log loses little. Waits for nobody.
+    pub(crate) fn flush(&self) -> Result<()> {
+        match &self.place {
+            Place::File { on_disk: true, .. } => self.outside(|db| {
+                let flushed = db.sqlite()?.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+                Ok(flushed?)
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// Opens a file that exists and is up to date. Returns `None` if it is missing, empty or has an older
@@ -310,7 +333,7 @@ fn wait_for_lock(tries: i32) -> bool {
     let spread =
         u64::from(std::process::id()).wrapping_add(u64::from(tries.unsigned_abs())).wrapping_mul(0x9e37_79b9);
     std::thread::sleep(Duration::from_micros(1_000 + spread % 8_000));
-    tries < BUSY_TRIES
+    tries < MAX_TRIES.get()
 }
 
 /// Runs all pending migrations in order, in one transaction.

@@ -204,6 +204,25 @@ impl Connection {
         Ok(())
     }
 
+    /// Counts the rows whose text is not UTF-8: a damaged file. A server refuses such text.
+    pub(crate) fn damaged_rows(&self) -> Result<usize> {
+        let Engine::Sqlite(sqlite) = &self.engine else { return Ok(0) };
+        let sql = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE '%\\_fts%' ESCAPE '\\'
+                   AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND sql NOT LIKE 'CREATE VIRTUAL%'";
+        let tables = self.rows(sql, (), |row| row.get::<String>(0))?;
+        let mut damaged = 0;
+        for table in tables {
+            let mut statement = sqlite.prepare(&format!("SELECT * FROM main.\"{table}\""))?;
+            let columns = statement.column_count();
+            let mut rows = statement.raw_query();
+            while let Some(row) = rows.next()? {
+                let is_damaged = |column| matches!(row.get_ref(column), Ok(ValueRef::Text(text)) if std::str::from_utf8(text).is_err());
+                damaged += usize::from((0..columns).any(is_damaged));
+            }
+        }
+        Ok(damaged)
+    }
+
     /// Defines a deterministic function for statements on this connection.
     pub(crate) fn define<const N: usize, T: ToSql>(
         &self,
@@ -215,7 +234,7 @@ impl Connection {
         self.sqlite()?.create_scalar_function(name, count, flags, move |context| {
             let mut arguments = [const { Value::Null }; N];
             for (place, argument) in arguments.iter_mut().enumerate() {
-                *argument = value(context.get_raw(place))?;
+                *argument = value(context.get_raw(place));
             }
             function(arguments)
                 .map(|result| owned(result.to_sql()))
@@ -253,7 +272,7 @@ impl Row<'_> {
     /// Reads a column without conversion or copying.
     pub(crate) fn value(&self, column: usize) -> Result<Value<'_>> {
         match self {
-            Row::Sqlite(row) => Ok(value(row.get_ref(column)?)?),
+            Row::Sqlite(row) => Ok(value(row.get_ref(column)?)),
             Row::Postgres(row) => row.value(column).map_err(|problem| holds(column, &problem)),
         }
     }
@@ -294,14 +313,15 @@ fn holds(column: usize, problem: &Problem) -> Error {
 }
 
 /// Converts SQLite's value to ours, without copying it.
-fn value(sqlite: ValueRef<'_>) -> rusqlite::Result<Value<'_>> {
-    Ok(match sqlite {
+fn value(sqlite: ValueRef<'_>) -> Value<'_> {
+    match sqlite {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => Value::Integer(number),
         ValueRef::Real(number) => Value::Real(number),
-        ValueRef::Text(text) => Value::Text(Cow::Borrowed(std::str::from_utf8(text)?)),
+        // One damaged text must not hide the others: it is read as far as it can be, and a check reports it.
+        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text)),
         ValueRef::Blob(bytes) => Value::Bytes(Cow::Borrowed(bytes)),
-    })
+    }
 }
 
 /// Converts our value to SQLite's.

@@ -268,10 +268,13 @@ impl WriteRequest {
     /// Changes a file, or proposes the change.
     fn file(self, call: &mut Call<'_>, path: &FilePath, mode: Mode) -> Result<WriteAnswer> {
         let caller = call.caller;
-        let decision = policy::decide(Target::File(path), caller, call.settings())?;
+        let mut decision = policy::decide(Target::File(path), caller, call.settings())?;
         let mut held = change::lock(call.view())?;
-        proposal::check_seen(&held, caller, path)?;
-        let before = held.read(path)?;
+        let is_seen = proposal::is_seen(&held, caller, path)?;
+        let before = held.read(path)?.filter(|_| is_seen);
+        if !is_seen {
+            decision = Decision::Propose;
+        }
         let base = before.as_deref().unwrap_or_default();
         if self.content.contains(redact::MASK) && !lossy(base).contains(redact::MASK) {
             // The agent read the file redacted: written back, the credential would be lost.

@@ -93,8 +93,10 @@ fn count(db: &Connection, table: &str) -> Result<i64> {
 
 /// Returns the status of a group.
 pub fn status(view: &View<'_>) -> Result<Status> {
-    let database_bytes = view.bytes()?;
-    view.read_all(|db| {
+    // The size of the file, the audit log and the time of the last write tell of private writes too.
+    let is_whole = view.visibility().is_private();
+    let database_bytes = if is_whole { view.bytes()? } else { 0 };
+    view.read(|db| {
         let newest: Option<Time> = db.one("SELECT max(at) FROM audit", (), |row| row.get(0))?;
         Ok(Status {
             group: view.name().clone(),
@@ -118,8 +120,8 @@ pub fn status(view: &View<'_>) -> Result<Status> {
                 .as_deref()
                 .map(|embedder| embedded(db, embedder))
                 .transpose()?,
-            audit_rows: count(db, "audit")?,
-            last_write: newest,
+            audit_rows: if is_whole { count(db, "audit")? } else { 0 },
+            last_write: newest.filter(|_| is_whole),
             database_bytes,
             schema: view.schema().migrations.steps.len(),
             sqlite: crate::store::sqlite_version(),

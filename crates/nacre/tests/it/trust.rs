@@ -595,6 +595,56 @@ fn the_origin_of_older_memories_is_known_by_their_source() {
     assert_eq!(place.caller.now, Time::parse("2026-01-15T12:00:00Z").unwrap());
 }
 
+// Shared sessions learn nothing.
+
+/// A shared session told private files from missing ones by the answers to its writes, and private rows by counts.
+#[test]
+fn a_shared_session_learned_that_something_is_there() {
+    let mut place = Place::new();
+    put(&place, "memory/secretplan.md", "---\nprivate: true\n---\nThe plan is Vantablack.\n");
+    let count = |place: &mut Place| {
+        let view = place.view();
+        let status = nacre::status(&view).unwrap();
+        (
+            status.entries.current,
+            status.graph.facts,
+            status.passages,
+            format!("{:?}", status.documents),
+            status.audit_rows,
+            status.last_write,
+        )
+    };
+    place.call("memory_store", json!({ "content": "The quay is open", "private": false }));
+    place.caller.visibility = Visibility::Shared;
+    let before = count(&mut place);
+    place.caller.visibility = Visibility::Private;
+    place
+        .call("memory_store", json!({ "content": format!("The quay belongs to {CANARY}"), "private": true }));
+    place.call("fact_upsert", json!({ "entity": "Quay", "key": "owner", "value": CANARY, "private": true }));
+    place.caller.visibility = Visibility::Shared;
+    assert_eq!(count(&mut place), before, "counts");
+    let answers = ["memory/secretplan.md", "memory/nothing.md"].map(|path| {
+        let mut said = Vec::new();
+        for arguments in [
+            json!({ "path": path, "content": "hello" }),
+            json!({ "path": path, "content": "hello", "mode": "replace" }),
+            json!({ "path": path, "content": "hello", "mode": "edit", "old": "plan" }),
+        ] {
+            let caller = place.caller.clone();
+            let mut view = place.view_of(&caller);
+            said.push(match nacre::call(&mut view, "memory_write", arguments) {
+                Ok(answer) => answer.data.to_string(),
+                Err(error) => error.to_string(),
+            });
+        }
+        said.push(place.call("memory_get", json!({ "path": path })).data.to_string());
+        let number = |text: &str| text.replace(path, "PATH").replace(|c: char| c.is_ascii_digit(), "N");
+        said.iter().map(|text| number(text)).collect::<Vec<_>>()
+    });
+    assert_eq!(answers[0], answers[1]);
+    place.check();
+}
+
 // After damage, and availability.
 
 #[test]

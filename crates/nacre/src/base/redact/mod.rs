@@ -8,6 +8,7 @@ mod column;
 mod command;
 mod form;
 mod keyed;
+mod near;
 mod phrase;
 mod token;
 mod trigger;
@@ -132,7 +133,9 @@ fn plain_secrets(text: &str, longest: usize) -> Vec<Range<usize>> {
     if present.has_phrase() {
         phrase::find(text, &mut found);
     }
-    if present.has_name() || keyed::may_be_elsewhere(&lower) {
+    let has_name = present.has_name() || keyed::may_be_elsewhere(&lower);
+    near::find(text, &lower, has_name, longest, &mut found);
+    if has_name {
         keyed::find(text, &mut found);
         if text.contains('\n') {
             column::find(text, &mut found);

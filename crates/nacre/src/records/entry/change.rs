@@ -111,6 +111,13 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
         }
         return Ok(StoreOutcome { entry, duplicate: true, amended, superseded: old.map(|old| old.id) });
     }
+    // An old source that is read again must not undo a correction: whoever means it names what it replaces.
+    if origin.source == Source::Agent
+        && old.is_none()
+        && let Some(by) = replaced_by(db, origin.visibility, (&content, draft.data.as_ref()))?
+    {
+        return Err(Error::ReplacedBefore { by });
+    }
     let entry = Entry {
         id: EntryId::new(origin.now),
         number: 0,
@@ -232,6 +239,9 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
     let mut entry = before.clone();
     if let Some(content) = edit.content {
         entry.content = check_content(&content)?;
+        if origin.source != Source::Person {
+            Tombstones::load(db)?.check(&entry.content)?;
+        }
     }
     if let Some(tags) = edit.tags {
         entry.tags = tags;
@@ -550,6 +560,18 @@ pub(crate) fn same_content(
     );
     let values = (identity(content, data), visibility.is_private(), except);
     db.row(&sql, values, from_row)
+}
+
+/// Returns the number of the current entry that replaced the last one with the same content, as far as the session sees both.
+fn replaced_by(
+    db: &Connection,
+    visibility: Visibility,
+    (content, data): (&str, Option<&Data>),
+) -> Result<Option<i64>> {
+    let sql = "SELECT newer.number FROM entries JOIN entries AS newer ON newer.id = entries.superseded_by
+        WHERE entries.folded = $1 AND ($2 OR NOT (entries.private OR newer.private))
+            AND newer.superseded_at IS NULL AND newer.archived_at IS NULL ORDER BY entries.number DESC LIMIT 1";
+    db.row(sql, (identity(content, data), visibility.is_private()), |row| row.get(0))
 }
 
 /// Checks the content of an entry and trims it. Content that is entirely injected text is refused; otherwise

@@ -286,13 +286,23 @@ pub fn propose(
 
 /// Refuses a file that the session can't see, because a proposal's diff would reveal it.
 pub(crate) fn check_seen(held: &LockedWorkspace<'_>, caller: &Caller, path: &FilePath) -> Result<()> {
-    let rules = &held.view.settings().visibility.private;
-    let hidden = || Err(Error::HiddenFile { path: path.to_string() });
-    if !caller.visibility.sees(rules, path.as_str(), "") {
-        return hidden();
+    match is_seen(held, caller, path)? {
+        true => Ok(()),
+        false => Err(Error::HiddenFile { path: path.to_string() }),
     }
+}
+
+/// Tells whether the session sees a file that it is about to write. Names on the private list are no secret, and are refused.
+/// Whether another file is private is a secret: an agent's write to one waits, as if there were no file.
+pub(crate) fn is_seen(held: &LockedWorkspace<'_>, caller: &Caller, path: &FilePath) -> Result<bool> {
+    let rules = &held.view.settings().visibility.private;
+    let is_named = !caller.visibility.sees(rules, path.as_str(), "");
     let bytes = held.read(path)?.unwrap_or_default();
-    if caller.visibility.sees_file(rules, path.as_str(), &bytes) { Ok(()) } else { hidden() }
+    let is_seen = caller.visibility.sees_file(rules, path.as_str(), &bytes);
+    match is_named || (!is_seen && caller.actor == Actor::Person) {
+        true => Err(Error::HiddenFile { path: path.to_string() }),
+        false => Ok(is_seen),
+    }
 }
 
 /// Lists the pending proposals, or all, oldest first.

@@ -252,7 +252,9 @@ impl MemoryToolRequest {
             (_, Place::File(path)) => self.edit(&seen, given, path),
         }?;
         for Change { path, after, .. } in &plan.changes {
-            proposal::check_seen(&held, caller, path)?;
+            if !proposal::is_seen(&held, caller, path)? {
+                decision = Decision::Propose;
+            }
             if after.as_ref().is_some_and(|after| after.len() as u64 > change::MAX_FILE_BYTES) {
                 return say(format!("The file would have more than {} MiB.", change::MAX_FILE_BYTES >> 20));
             }
@@ -576,10 +578,13 @@ impl Seen {
         }
     }
 
-    /// Tells whether a file or a folder exists, including files that the session may not see: they must not be overwritten.
+    /// Tells whether the session sees a file or a folder here. A file that it may not see must not be told from a missing one:
+    /// a write to it waits.
     fn is_there(&self, path: &FilePath) -> Done<bool> {
-        match self.files.read(path, 0) {
-            Ok(found) => Ok(found.is_some()),
+        match self.files.read(path, change::MAX_FILE_BYTES + 1) {
+            Ok(found) => {
+                Ok(found.is_some_and(|bytes| self.visibility.sees_file(&self.private, path.as_str(), &bytes)))
+            }
             Err(Error::BadPath { problem: "is not a file", .. }) => Ok(true),
             Err(error) => refused(&format!("/{path}"), error),
         }
