@@ -394,6 +394,8 @@ impl Conversation {
             supersedes: None,
             private: Some(self.caller.visibility.is_private()),
             project: self.project.clone(),
+            narrative_id: None,
+            task_id: None,
             cites: Some(message.clone()),
         };
         let options = CallOptions { approved: None, run_approved: approves_nothing, form: Form::Whole };

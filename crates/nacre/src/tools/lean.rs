@@ -169,6 +169,7 @@ impl LeanHit {
                 source: if entry.is_some() { None } else { source },
                 superseded_by: entry.as_ref().and_then(|entry| entry.superseded_by.clone()),
                 newer: hit.newer.as_ref().map(|newer| newer.id.clone()),
+                stale: entry.as_ref().map(|entry| entry.stale.clone()).unwrap_or_default(),
                 details,
                 design,
             };
