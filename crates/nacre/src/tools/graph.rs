@@ -589,8 +589,10 @@ impl Request for AliasRequest {
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<AliasAnswer> {
         // The session must see the entity, and an alias that it removes.
+        // NanoClaw's aliases may come before their entity; a name that resembles another is more likely a mistake.
+        let may_create = call.settings().dialect == Dialect::Nanoclaw && !self.remove;
         let is_new = match call.read(|db| name::get(db, &self.entity)) {
-            Err(Error::NoEntity { nearest: None, .. }) if !self.remove => true,
+            Err(Error::NoEntity { nearest: None, .. }) if may_create => true,
             seen => seen.map(|_| false)?,
         };
         if self.remove {
@@ -600,6 +602,9 @@ impl Request for AliasRequest {
             // An entity that the session does not see is not given a name by it.
             if is_new && name::find(write.db, &self.entity)?.is_some() {
                 return Err(Error::NoEntity { given: self.entity.clone(), nearest: None });
+            }
+            if is_new {
+                name::find_or_create(write.db, &origin(write, None, None), &self.entity, "")?;
             }
             let (entity, known) = match self.remove {
                 true => {

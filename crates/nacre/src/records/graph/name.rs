@@ -219,13 +219,7 @@ pub(crate) fn add_alias(
 ) -> Result<(Entity, Option<i64>)> {
     let alias = guard::entity(alias, None, origin.checked_as())?;
     let folded = fold(&alias);
-    let entity = match get(db, entity) {
-        // An alias may be known before its entity is; a name that resembles another is more likely a mistake.
-        Err(Error::NoEntity { nearest: None, .. }) if !origin.source.is_read() => {
-            find_or_create(db, origin, entity, "")?
-        }
-        found => found?,
-    };
+    let entity = get(db, entity)?;
     if claim(db, origin, &alias)? {
         let reason = "can't be used as a name where others read along".into();
         return Err(Error::SkippedStatement { what: shorten(&alias), reason });
