@@ -128,12 +128,13 @@ impl Default for Session {
 #[derive(Debug, Args)]
 pub struct Distil {
     /// The id of the session, or a unique start of it [default: every session with new messages]
+    #[arg(id = "conversation", value_name = "SESSION")]
     pub session: Option<String>,
     /// How: rules (no model), command (`distil.command`) or llm (the model in `[llm]`) [default: `distil.by`]
     #[arg(long, value_name = "HOW", value_parser = distil_by)]
     pub by: Option<DistilBy>,
     /// Read messages again that were read before
-    #[arg(long, requires = "session")]
+    #[arg(long, requires = "conversation")]
     pub again: bool,
     /// Show what would be stored, and store nothing
     #[arg(long)]

@@ -35,9 +35,10 @@ pub fn run(context: &Context, args: &Distil) -> Result<ExitCode> {
             render::json(&reports)?;
         }
     } else {
-        render::page(&render::flow(
-            &reports.iter().filter(|one| one.messages > 0).map(shown).collect::<String>(),
-        ))?;
+        let found: String = reports.iter().map(shown).collect();
+        if !found.is_empty() {
+            render::page(&render::flow(&found))?;
+        }
         if failed.is_none() {
             render::out(&summary(&reports, args.dry_run))?;
         }

@@ -92,7 +92,7 @@ impl Process {
         }
         let mut child = lock(&self.child).take()?;
         let status = child.wait().ok();
-        // What it started may still run.
+        // Processes that it started may still run.
         kill_group(&child);
         status
     }

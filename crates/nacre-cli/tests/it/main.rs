@@ -78,6 +78,8 @@ mod hostile;
 mod damage;
 // Transcripts: several processes on one, some of them killed; what hooks do with them.
 mod transcript;
+// `nacre distil`: killed midway, programs that misbehave, started by hooks.
+mod distil;
 // `nacre serve`: who is let in, what is answered, what attackers try.
 mod serve;
 // Many processes on one group, some of them killed: what was acknowledged is there.

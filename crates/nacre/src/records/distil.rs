@@ -1,9 +1,11 @@
-//! What distillation has read and found: the messages that were read, the memories that wait to be stored, and the
+//! The state of distillation: the messages that were read, the memories that wait to be stored, and the
 //! sessions that are due.
 //!
 //! A batch of messages is marked as read in the transaction that records the memories found in it. Each of them is then
 //! stored, and taken off the list. If the process is killed in between, the next one stores the rest; a memory that was
 //! stored but not taken off is the same again, and is skipped.
+
+use serde::Serialize;
 
 use crate::base::ids::SessionId;
 use crate::base::{Result, Time};
@@ -93,9 +95,19 @@ pub(crate) fn attempted(tx: &Connection, session: &str, now: Time, problem: Opti
     }
 }
 
-/// Returns how many sessions are due, and why the last one failed.
-pub(crate) fn state(db: &Connection) -> Result<(i64, Option<String>)> {
-    let count = db.one("SELECT count(*) FROM distil_due", (), |row| row.get(0))?;
+/// The state of distillation, for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DistilState {
+    /// The number of sessions that are to be read.
+    pub due: i64,
+    /// Why the last attempt failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// Returns how many sessions are due, and why the last attempt failed.
+pub(crate) fn state(db: &Connection) -> Result<DistilState> {
+    let due = db.one("SELECT count(*) FROM distil_due", (), |row| row.get(0))?;
     let sql = "SELECT problem FROM distil_due WHERE problem <> '' ORDER BY at DESC LIMIT 1";
-    Ok((count, db.row(sql, (), |row| row.get(0))?))
+    Ok(DistilState { due, problem: db.row(sql, (), |row| row.get(0))? })
 }

@@ -19,11 +19,11 @@ use crate::base::settings::{DistilBy, DistilMoment};
 use crate::base::text::canonical;
 use crate::base::{Error, Result, Settings};
 use crate::context::distil::{
-    self as find, Finding, INSTRUCTION, Kind, MAX_ANSWER_TOKENS, batches, read_answer,
+    self as find, Finding, INSTRUCTION, Kind, MAX_ANSWER_TOKENS, answer_schema, batches, read_answer,
 };
 use crate::group::View;
 use crate::index::alike::{meaning, shared};
-use crate::index::embed::http::ChatAnswer;
+use crate::index::embed::http::{ChatAnswer, ChatQuestion};
 use crate::index::{self, Language};
 use crate::records::distil::{self as rows, FoundMemory};
 use crate::records::entry::{self, Ownership, Tags};
@@ -32,12 +32,14 @@ use crate::records::session::{self, HeardMessage};
 use crate::records::workspace::policy::{self, Target};
 use crate::records::workspace::proposal::{self, State};
 use crate::search::{self, NewStatement};
-use crate::store::{Connection, Wait, audit};
+use crate::store::{Wait, audit};
 
 /// The most messages that rules read at once.
 const MAX_MESSAGES: usize = 500;
 /// The tag of a memory that was taken out of a conversation.
 const TAG: &str = "distilled";
+
+pub use crate::records::distil::DistilState;
 
 /// How a conversation is distilled.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,7 +52,7 @@ pub struct DistilOptions {
     pub dry_run: bool,
 }
 
-/// What was taken out of a conversation.
+/// The memories that were taken out of a conversation.
 #[derive(Clone, Debug, Serialize)]
 pub struct DistilReport {
     /// The session.
@@ -175,6 +177,8 @@ pub fn run_due(view: &mut View<'_>) -> Result<(usize, Option<Error>)> {
         note_attempt(view, &id, report.as_ref().err())?;
         match report {
             Ok(_) => done += 1,
+            // Another conversation may get a better answer.
+            Err(error @ Error::DistilAnswer { .. }) => problem = Some(error),
             // The next session would fail the same way.
             Err(error) => {
                 problem = Some(error);
@@ -220,7 +224,15 @@ impl Reader {
                 None => missing("`llm.url` names no model"),
                 Some(chat) => {
                     let name = format!("`{}`", chat.model());
-                    let ask = move |text: &str| chat.ask(INSTRUCTION, text, Some(MAX_ANSWER_TOKENS));
+                    let ask = move |text: &str| {
+                        let (instruction, max_tokens) = (INSTRUCTION, Some(MAX_ANSWER_TOKENS));
+                        chat.ask(&ChatQuestion {
+                            instruction,
+                            text,
+                            max_tokens,
+                            schema: Some(answer_schema()),
+                        })
+                    };
                     Ok(Reader::Model { name, ask: Box::new(ask) })
                 }
             },
@@ -461,19 +473,4 @@ fn adds_nothing(text: &str, known: &str, language: Language, least: f64) -> bool
 /// A memory that is stored approves no other call.
 fn approves_nothing(_: &mut View<'_>, _: &Caller, _: &str, _: Value, _: i64) -> Result<()> {
     Err(Error::Waits)
-}
-
-/// The state of distillation, for people.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct DistilState {
-    /// The number of sessions that are to be read.
-    pub due: i64,
-    /// Why the last attempt failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
-}
-
-pub(super) fn state(db: &Connection) -> Result<DistilState> {
-    let (due, problem) = rows::state(db)?;
-    Ok(DistilState { due, problem })
 }

@@ -10,11 +10,11 @@ use crate::base::{Result, Time};
 use crate::group::View;
 use crate::index::fill::{EmbeddingProgress, embedded};
 use crate::index::{self, ReembeddingProgress};
+use crate::records::distil::{self, DistilState};
 use crate::records::entry::{self, Counts};
 use crate::records::meter::{self, TokenUse};
 use crate::records::{graph, workspace};
 use crate::store::Connection;
-use crate::tools::distil::{self, DistilState};
 
 /// The status of a group.
 #[derive(Clone, Debug, Serialize)]
@@ -53,7 +53,7 @@ pub struct Status {
     pub set_aside: Vec<PathBuf>,
     /// Proposals that wait for a person.
     pub pending: i64,
-    /// What language models used today; absent if there was no request and there is no limit.
+    /// The tokens that language models used today; absent if there was no request and there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<TokenUse>,
     /// Conversations that are to be distilled; absent if there are none.

@@ -311,15 +311,25 @@ fn the_limit_stops_before_it_is_exceeded() {
 }
 
 #[test]
-fn a_newer_name_of_the_limit_is_tried() {
-    let refused = json!({ "error": { "message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead." } });
-    let (url, asked) = server(vec![(400, refused.to_string()), answer("{\"memories\": []}", 7)]);
+fn a_server_that_does_not_know_a_field_is_asked_without_it() {
+    let refused = |said: &str| (400, json!({ "error": { "message": said } }).to_string());
+    let (url, asked) = server(vec![
+        refused("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
+        refused("unknown field response_format"),
+        answer("{\"memories\": []}", 7),
+    ]);
     let mut place = with_model(&url, &[]);
     import(&mut place, "a", &[("user", "I keep bees")]);
     run(&mut place, "a", by(DistilBy::Llm)).unwrap();
-    let asked = asked.lock().unwrap();
-    assert!(
-        asked[0].contains("\"max_tokens\":2000") && asked[1].contains("\"max_completion_tokens\":2000"),
-        "{asked:?}"
-    );
+    let asked = asked.lock().unwrap().clone();
+    let has = |at: usize, field: &str| asked[at].contains(&format!("\"{field}\":"));
+    assert!(has(0, "max_tokens") && has(0, "response_format"), "{asked:?}");
+    assert!(has(1, "max_completion_tokens") && has(1, "response_format"), "{asked:?}");
+    assert!(has(2, "max_completion_tokens") && !has(2, "response_format"), "{asked:?}");
+    // A refusal for another reason is final.
+    let (url, asked) = server(vec![refused("the prompt is too long"), answer("{}", 1)]);
+    let mut place = with_model(&url, &[]);
+    import(&mut place, "a", &[("user", "I keep bees")]);
+    assert_eq!(run(&mut place, "a", by(DistilBy::Llm)).unwrap_err().code(), "provider_refused");
+    assert_eq!((asked.lock().unwrap().len(), tokens(&place)), (1, 0), "it cost nothing");
 }

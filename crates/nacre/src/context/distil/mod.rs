@@ -8,7 +8,7 @@ mod answer;
 mod own;
 mod rules;
 
-pub(crate) use answer::{INSTRUCTION, MAX_ANSWER_TOKENS, batches, read_answer};
+pub(crate) use answer::{INSTRUCTION, MAX_ANSWER_TOKENS, answer_schema, batches, read_answer};
 pub(crate) use rules::{find, lasting};
 
 use crate::base::named::named;

@@ -98,7 +98,7 @@ fn typed_lines(text: &str) -> Vec<&str> {
     first.chain(last.into_iter().rev()).filter(|line| line.len() <= MAX_CHARS / 4).collect()
 }
 
-/// Returns the name of a tag that stands alone on a line and is not closed there.
+/// Returns the name of a tag that is alone on a line and is not closed there.
 fn opened_tag(line: &str) -> Option<&str> {
     let inner = line.strip_prefix('<')?.strip_suffix('>')?;
     let name = inner.split_whitespace().next()?;

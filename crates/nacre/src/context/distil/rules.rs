@@ -55,8 +55,8 @@ pub(crate) fn lasting(message: &str) -> Vec<(Kind, String)> {
             found.extend(directs(text).map(|text| (Kind::Instruction, text)));
             continue;
         }
-        let stands = sentences.get(at + 1).is_some_and(|next| is_emphasis(next));
-        found.extend(Sentence::new(text).and_then(|sentence| sentence.judge(stands)));
+        let is_stressed = sentences.get(at + 1).is_some_and(|next| is_emphasis(next));
+        found.extend(Sentence::new(text).and_then(|sentence| sentence.judge(is_stressed)));
     }
     found.truncate(MAX_OF_MESSAGE);
     found
@@ -170,8 +170,8 @@ impl<'t> Sentence<'t> {
             .unwrap_or_default()
     }
 
-    /// Returns the kind of the sentence and its text, if it lasts. With `stands` the next sentence says that it always holds.
-    fn judge(&self, stands: bool) -> Option<(Kind, String)> {
+    /// Returns the kind of the sentence and its text, if it lasts. With `is_stressed` the next sentence says that it always holds.
+    fn judge(&self, is_stressed: bool) -> Option<(Kind, String)> {
         let lead = self.lead(0);
         let words = &self.words[lead..];
         if let Some((kind, skipped)) = self.explicit() {
@@ -187,7 +187,7 @@ impl<'t> Sentence<'t> {
         let corrects = self.words[..lead]
             .iter()
             .any(|word| matches!(word.as_str(), "no" | "nope" | "nah" | "actually" | "wrong"));
-        let kind = if self.instructs(words, stands) && !is_passing {
+        let kind = if self.instructs(words, is_stressed) && !is_passing {
             Kind::Instruction
         } else if self.clauses.iter().any(|start| self.prefers(self.rest(*start))) && !is_passing {
             Kind::Preference
@@ -267,7 +267,7 @@ impl<'t> Sentence<'t> {
     }
 
     /// Tells whether it is a rule for later, too.
-    fn instructs(&self, words: &[String], stands: bool) -> bool {
+    fn instructs(&self, words: &[String], is_stressed: bool) -> bool {
         static STANDING: List = words::DISTIL.list("standing");
         static STANDING_END: List = words::DISTIL.list("standing end");
         static STANDING_WITHIN: List = words::DISTIL.list("standing within");
@@ -276,7 +276,7 @@ impl<'t> Sentence<'t> {
         static FORMS: List = words::DISTIL.list("forms");
         static AFTER_DONT: List = words::DISTIL.list("after don't");
         let at = |place: usize| words.get(place).map_or("", String::as_str);
-        if words.len() < MIN_WORDS && !stands {
+        if words.len() < MIN_WORDS && !is_stressed {
             return false;
         }
         if STANDING.iter().any(|phrase| begins(words, phrase)) && !self.has(&TROUBLE) {
@@ -310,11 +310,11 @@ impl<'t> Sentence<'t> {
         if let Some((verb, object)) = negated
             && AFTER_DONT.has(verb)
         {
-            return stands
+            return is_stressed
                 || self.is_general()
                 || !SPECIFIC.has(object) && words.len() > 3 && !object.is_empty() && object != "me";
         }
-        if stands && !is_about_others {
+        if is_stressed && !is_about_others {
             return true;
         }
         // "When I do exercises, give me a hint first."

@@ -22,6 +22,7 @@ use serde_json::Value;
 use crate::base::redact;
 use crate::base::words::{self, List};
 use crate::group::View;
+use crate::index::embed::http::ChatQuestion;
 use crate::index::{Language, analyse};
 use crate::records::meter;
 use crate::records::session::said;
@@ -76,7 +77,8 @@ pub(crate) fn make(view: &mut View<'_>, input: &SummaryInput<'_>) -> Summary {
     let instruction = format!("{INSTRUCTION} {most} characters.");
     let max_tokens = (view.settings().llm.daily_tokens > 0).then_some(2 * most as u64);
     let needed = meter::most_tokens(&[&instruction, &sent], max_tokens.unwrap_or(0));
-    let asked = meter::metered(view, needed, || chat.ask(&instruction, &sent, max_tokens)).map(|answer| {
+    let question = ChatQuestion { instruction: &instruction, text: &sent, max_tokens, schema: None };
+    let asked = meter::metered(view, needed, || chat.ask(&question)).map(|answer| {
         let kept = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
         let answer: String = answer.text.chars().filter(kept).collect();
         cut(strip_injected(&answer).trim(), most * 2)

@@ -231,7 +231,7 @@ pub static DISPUTES: [Dispute; 33] = [
     dispute(
         28,
         "What happens when a session ends, and later?",
-        &["session.summary_entry", "session.retention_days"],
+        &["session.summary_entry", "session.summary_from_hooks", "session.retention_days"],
         "A summary that quotes the conversation stays; the transcript is compressed and stays searchable.",
     ),
     dispute(

@@ -18,6 +18,16 @@ const MAX_ANSWER_BYTES: usize = 1 << 20;
 /// The name of the limit of an answer for newer models.
 const NEWER_LIMIT: &str = "max_completion_tokens";
 
+/// A question to a model.
+pub(crate) struct ChatQuestion<'q> {
+    pub(crate) instruction: &'q str,
+    pub(crate) text: &'q str,
+    /// The most tokens of the answer.
+    pub(crate) max_tokens: Option<u64>,
+    /// The JSON schema of the answer.
+    pub(crate) schema: Option<Value>,
+}
+
 /// The answer of a model.
 pub(crate) struct ChatAnswer {
     pub(crate) text: String,
@@ -53,32 +63,49 @@ impl Chat {
         &self.model
     }
 
-    /// Sends an instruction and a text, and returns the model's answer, of at most `max_tokens` if there is a limit. The text
-    /// is redacted.
-    pub(crate) fn ask(&self, instruction: &str, text: &str, max_tokens: Option<u64>) -> Result<ChatAnswer> {
-        match self.send(instruction, text, max_tokens.map(|most| ("max_tokens", most))) {
-            // Newer models of OpenAI have another name for it.
-            Err(Error::ProviderRefused { said, .. }) if said.contains(NEWER_LIMIT) => {
-                self.send(instruction, text, max_tokens.map(|most| (NEWER_LIMIT, most)))
+    /// Sends a question, and returns the model's answer. The text is redacted. What a server does not know of the question is
+    /// said in another way, or left out.
+    pub(crate) fn ask(&self, question: &ChatQuestion<'_>) -> Result<ChatAnswer> {
+        let text = redact::text(question.text);
+        let messages = json!([
+            { "role": "system", "content": question.instruction },
+            { "role": "user", "content": text },
+        ]);
+        let mut body =
+            json!({ "model": self.model, "messages": messages, "temperature": 0, "stream": false });
+        if let Some(most) = question.max_tokens {
+            body["max_tokens"] = most.into();
+        }
+        if let Some(schema) = &question.schema {
+            let named = json!({ "name": "answer", "schema": schema });
+            body["response_format"] = json!({ "type": "json_schema", "json_schema": named });
+        }
+        loop {
+            let refused = match self.send(&body, &text) {
+                Err(refused @ Error::ProviderRefused { .. }) => refused,
+                answer => return answer,
+            };
+            let said = refused.to_string();
+            let fields = body.as_object_mut().expect("made above");
+            if said.contains(NEWER_LIMIT)
+                && let Some(most) = fields.remove("max_tokens")
+            {
+                fields.insert(NEWER_LIMIT.to_owned(), most);
+                continue;
             }
-            answer => answer,
+            let knows_no_form = said.contains("response_format") || said.contains("json_schema");
+            if !knows_no_form || fields.remove("response_format").is_none() {
+                return Err(refused);
+            }
         }
     }
 
-    fn send(&self, instruction: &str, text: &str, limit: Option<(&str, u64)>) -> Result<ChatAnswer> {
-        let text = redact::text(text);
-        let messages =
-            json!([{ "role": "system", "content": instruction }, { "role": "user", "content": text }]);
-        let mut question =
-            json!({ "model": self.model, "messages": messages, "temperature": 0, "stream": false });
-        if let Some((name, most)) = limit {
-            question[name] = most.into();
-        }
+    fn send(&self, question: &Value, text: &str) -> Result<ChatAnswer> {
         let host = || self.endpoint.host.clone();
-        let hidden = HiddenText { key: self.key.as_ref().map(Secret::expose), texts: &[&text] };
+        let hidden = HiddenText { key: self.key.as_ref().map(Secret::expose), texts: &[text] };
         let reply = self
             .endpoint
-            .post(&serde_json::to_vec(&question)?, &self.patience, MAX_ANSWER_BYTES)
+            .post(&serde_json::to_vec(question)?, &self.patience, MAX_ANSWER_BYTES)
             .map_err(|broken| Error::ProviderDown {
                 host: host(),
                 problem: answer::shown(&broken.problem, &hidden),

@@ -20,7 +20,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 pub use self::chat::Chat;
-pub(crate) use self::chat::ChatAnswer;
+pub(crate) use self::chat::{ChatAnswer, ChatQuestion};
 pub use self::options::{Dims, Options, Provider, Timeouts};
 use self::request::{Endpoint, Reply};
 use super::Embedder;
