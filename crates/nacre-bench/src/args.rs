@@ -84,6 +84,12 @@ pub enum Bench {
         #[arg(long)]
         list: bool,
     },
+    /// Deletion and supersession by rules alone, after ForgetEval-Adv: what is left, and which siblings were lost
+    Forget {
+        /// Also show the cases that fail
+        #[arg(long)]
+        list: bool,
+    },
     /// Cost of the knowledge graph: lookups among many facts, reading a year of daily logs
     Graph {
         /// Number of facts

@@ -18,6 +18,7 @@ mod cold;
 mod conflicts;
 mod credentials;
 mod embed;
+mod forget;
 mod graph;
 mod graph60;
 mod grep;
@@ -58,6 +59,7 @@ fn run(Cli { global, bench }: Cli) -> Result<ExitCode> {
             conflicts::run(&file, &conflicts::Show { wrong: list, explanation: explain }, &global)
         }
         Bench::Credentials { file, plain, list } => credentials::run(file.as_deref(), &plain, list, &global),
+        Bench::Forget { list } => forget::run(list, &global),
         Bench::Graph { facts } => graph::run(facts, &global),
         Bench::Graph60 { data, half, failures } => graph60::run(&data, &half, failures, &global),
         Bench::Grep { megabytes, runs, rg } => grep::run(megabytes, runs, &rg, &global),

@@ -574,10 +574,16 @@ fn prompt_recall_is_fenced_as_data() {
         server.data("memory_store", &json!({ "content": text }));
     }
     drop(server);
-    let prompt =
-        hook(&home, "UserPromptSubmit", &json!({ "session_id": "s", "prompt": "What does the lamp at the harbour say?" }));
-    for injected in [home.run(["brief"]).stdout, home.run(["turn", "What does the lamp at the harbour say?"]).stdout, prompt]
-    {
+    let prompt = hook(
+        &home,
+        "UserPromptSubmit",
+        &json!({ "session_id": "s", "prompt": "What does the lamp at the harbour say?" }),
+    );
+    for injected in [
+        home.run(["brief"]).stdout,
+        home.run(["turn", "What does the lamp at the harbour say?"]).stdout,
+        prompt,
+    ] {
         assert!(injected.contains("harbour says"), "control: {injected}");
         let text = injected.replace("\\n", "\n").replace("\\\"", "\"");
         let text = &text[text.find("<memory source=\"nacre\"").expect("a frame")..];

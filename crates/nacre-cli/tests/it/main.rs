@@ -35,6 +35,8 @@ mod actor;
 mod trust;
 // The acceptance tests of the Agent Memory Atlas.
 mod atlas;
+// A long walk by callers that nobody trusts.
+mod walk;
 // Daily logs by many processes, some of them killed.
 mod logs;
 // One memory on several machines.

@@ -11,7 +11,7 @@ use crate::sealed::Sealed;
 
 /// A server that runs, with a token for its person.
 pub struct Served {
-    sealed: Sealed,
+    pub sealed: Sealed,
     child: Child,
     port: u16,
     /// The key of `serve.json`, which the person's own processes have.
@@ -81,7 +81,7 @@ impl Served {
     }
 
     /// Sends one with a host of ours and these headers.
-    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+    pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         self.raw(&format!(
             "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n{body}",
@@ -95,14 +95,14 @@ impl Served {
         self.ask(method, path, &[("Authorization", &format!("Bearer {}", self.key))], &body)
     }
 
-    fn tool(&self, name: &str, arguments: &Value) -> Value {
+    pub fn tool(&self, name: &str, arguments: &Value) -> Value {
         let reply = self.own("POST", &format!("/v1/tools/{name}"), arguments);
         assert_eq!(reply.status, 200, "{name}: {}", reply.body);
         reply.json()
     }
 
     /// Makes a token with `nacre token add`.
-    fn token(&self, name: &str, args: &[&str]) -> String {
+    pub fn token(&self, name: &str, args: &[&str]) -> String {
         let made = self.sealed.run_at_terminal([&["token", "add", name], args].concat());
         assert_eq!(made.status, 0, "{}", made.stderr);
         format!("Bearer {}", made.stdout.trim())

@@ -57,7 +57,9 @@ fn a_predecessor_that_was_stored_again_does_not_come_back_twice() {
     let mut place = Place::new();
     place.store("port 1");
     place.call("memory_store", json!({ "content": "port 2", "supersedes": 1 }));
-    place.store("port 1");
+    // An agent that repeats it names what it replaces; a person need not.
+    assert_eq!(place.refused("memory_store", json!({ "content": "port 1" })), "replaced_before");
+    place.as_person("memory_store", json!({ "content": "port 1" }));
     assert!(place.call("memory_delete", json!({ "id": 2 })).data.get("restored").is_none());
     assert_eq!(place.found(json!({ "query": "port" })), [3]);
     place.check();

@@ -8,6 +8,7 @@ mod column;
 mod command;
 mod form;
 mod keyed;
+mod near;
 mod phrase;
 mod token;
 mod trigger;
@@ -131,12 +132,14 @@ fn plain_secrets(text: &str) -> Vec<Range<usize>> {
     if present.has_phrase() {
         phrase::find(text, &mut found);
     }
-    if present.has_name() || keyed::may_be_elsewhere(&lower) {
+    let has_name = present.has_name() || keyed::may_be_elsewhere(&lower);
+    if has_name {
         keyed::find(text, &mut found);
         if text.contains('\n') {
             column::find(text, &mut found);
         }
     }
+    near::find(text, &lower, has_name, longest, &mut found);
     found
 }
 

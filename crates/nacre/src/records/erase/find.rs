@@ -17,43 +17,87 @@ use crate::store::Connection;
 /// The most characters of a record that are shown.
 const MAX_SHOWN_CHARS: usize = 160;
 
-/// The words to look for. A text contains them if they occur in it one after the other, with any signs between their
-/// letters: `plan-7`, `Plan 7` and `plan7` are the same, `plan-70` is another one.
+/// What to look for. A text contains it if its words occur one after the other, with any signs between their letters: `plan-7`,
+/// `Plan 7` and `plan7` are the same, `plan-70` and `plan-7.1` are others.
+#[derive(Clone)]
 pub(super) struct Matter {
-    joined: String,
+    /// The words, joined, once for each way to write letters in plain Latin ones.
+    joined: [String; 3],
     words: Vec<String>,
-    /// Whether the words may be anywhere in the text.
-    anywhere: bool,
+    how: How,
+}
+
+/// How the words must occur in a text.
+#[derive(Clone, PartialEq, Eq)]
+enum How {
+    /// One after the other.
+    Phrase,
+    /// One after the other, and not within a longer identifier.
+    Identifier,
+    /// One after the other and in this case: `Frank`, not `frank`.
+    Name(Vec<String>),
+    /// Anywhere in the text.
+    Anywhere,
 }
 
 impl Matter {
     pub(super) fn new(text: &str) -> Option<Matter> {
-        let words = words(text);
-        let joined = words.concat();
-        (!joined.is_empty()).then_some(Matter { joined, words, anywhere: false })
+        let has_identifier = text.split_whitespace().any(is_identifier);
+        let how = if has_identifier { How::Identifier } else { How::Phrase };
+        Matter::with(text, how)
     }
 
-    /// Returns the same matter, whose words may be anywhere in a text.
-    fn in_any_order(&self) -> Option<Matter> {
-        let words = self.words.clone();
-        (words.len() > 1).then(|| Matter { joined: self.joined.clone(), words, anywhere: true })
+    fn with(text: &str, how: How) -> Option<Matter> {
+        let words: Vec<String> = words(text, 0).into_iter().map(|word| word.text).collect();
+        let join = |way| words_in(text, way).concat();
+        (!words.is_empty()).then(|| Matter { joined: [join(0), join(1), join(2)], words, how })
     }
 
-    /// Tells whether its words may be anywhere in a text.
+    /// Returns what a request may mean that no record contains as it stands: its words in any order, the identifier in it, the name
+    /// in it, or its words without those that only belong to a request.
+    fn readings(text: &str) -> Vec<Matter> {
+        let mut readings = Vec::new();
+        if words(text, 0).len() > 1 {
+            readings.extend(Matter::with(text, How::Anywhere));
+        }
+        let tokens =
+            || text.split_whitespace().map(|token| token.trim_matches(|c: char| ",.;:!?\"'()".contains(c)));
+        let identifiers = tokens().filter(|token| is_identifier(token));
+        readings.extend(identifiers.filter_map(|token| Matter::with(token, How::Identifier)));
+        let is_name = |token: &&str| token.starts_with(char::is_uppercase) && !is_request_word(token);
+        let name: Vec<&str> = tokens().skip_while(|token| !is_name(token)).take_while(is_name).collect();
+        readings.extend(Matter::with(&name.join(" "), How::Name(raw_words(&name.join(" ")))));
+        let rest: Vec<&str> = tokens().filter(|token| !is_request_word(token)).collect();
+        readings.extend(Matter::with(&rest.join(" "), How::Anywhere));
+        readings
+    }
+
+    /// Tells whether it is only what a request may mean: then the deleted texts are buried, and not the words of the request.
     pub(super) fn is_loose(&self) -> bool {
-        self.anywhere
+        !matches!(self.how, How::Phrase | How::Identifier)
     }
 
     pub(super) fn is_in(&self, text: &str) -> bool {
-        let words = words(text);
-        if self.anywhere {
-            return self.words.iter().all(|word| words.contains(word));
+        match &self.how {
+            How::Anywhere => {
+                let words = words_in(text, 0);
+                self.words.iter().all(|word| words.contains(word))
+            }
+            How::Name(name) => raw_words(text).windows(name.len()).any(|words| words == name),
+            How::Phrase => (0..3).any(|way| self.follows(&words(text, way), way, false)),
+            How::Identifier => (0..3).any(|way| self.follows(&words(text, way), way, true)),
         }
+    }
+
+    fn follows(&self, words: &[Word], way: usize, whole: bool) -> bool {
         (0..words.len()).any(|start| {
-            let mut rest = self.joined.as_str();
-            for word in &words[start..] {
-                match rest.strip_prefix(word.as_str()) {
-                    Some("") => return true,
+            let mut rest = self.joined[way].as_str();
+            for (at, word) in words.iter().enumerate().skip(start) {
+                match rest.strip_prefix(word.text.as_str()) {
+                    Some("") => {
+                        let goes_on = words.get(at + 1).is_some_and(|next| next.is_glued);
+                        return !whole || !(words[start].is_glued || goes_on);
+                    }
                     Some(left) => rest = left,
                     None => return false,
                 }
@@ -63,10 +107,172 @@ impl Matter {
     }
 }
 
-/// Returns the words of a text, without case, accents and look-alike letters.
-fn words(text: &str) -> Vec<String> {
-    let plain: String = tombstone::fold_letters(text).nfd().filter(|c| !is_combining_mark(*c)).collect();
-    plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+/// A word of a text.
+struct Word {
+    text: String,
+    /// Whether only a dot, a hyphen, an underscore or an at sign is between it and the word before it.
+    is_glued: bool,
+}
+
+/// Returns the words of a text without case and invisible characters. `way` says how other letters become Latin ones: 0 as they look,
+/// without accents; 1 the same, with `ue` for `ü`; 2 as they sound.
+fn words(text: &str, way: usize) -> Vec<Word> {
+    let spelled: String = match way {
+        0 => text.to_owned(),
+        1 => text.chars().flat_map(char::to_lowercase).map(digraph).collect(),
+        _ => text.chars().flat_map(char::to_lowercase).map(sound).collect(),
+    };
+    let plain: String = tombstone::fold_letters(&spelled).nfd().filter(|c| !is_combining_mark(*c)).collect();
+    let mut words: Vec<Word> = Vec::new();
+    let mut between = String::new();
+    for c in plain.chars() {
+        if !c.is_alphanumeric() {
+            between.push(c);
+        } else if words.is_empty() || !between.is_empty() {
+            let is_glued = !words.is_empty() && matches!(between.as_str(), "." | "-" | "_" | "@");
+            words.push(Word { text: c.into(), is_glued });
+            between.clear();
+        } else if let Some(word) = words.last_mut() {
+            word.text.push(c);
+        }
+    }
+    words
+}
+
+fn words_in(text: &str, way: usize) -> Vec<String> {
+    words(text, way).into_iter().map(|word| word.text).collect()
+}
+
+/// Returns the words of a text as they stand.
+fn raw_words(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Tells whether a text is an identifier: one word with a digit or with signs within it.
+fn is_identifier(text: &str) -> bool {
+    let text = text.trim();
+    let inner = text.trim_matches(|c: char| !c.is_alphanumeric());
+    let has_sign = inner.contains(['@', '_', '/', '.', '-']);
+    !text.is_empty()
+        && !text.contains(char::is_whitespace)
+        && (has_sign || inner.contains(|c: char| c.is_ascii_digit()))
+}
+
+/// Words of a request that say nothing of its matter.
+fn is_request_word(word: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "a",
+        "about",
+        "all",
+        "an",
+        "and",
+        "any",
+        "anything",
+        "concerning",
+        "data",
+        "delete",
+        "details",
+        "entries",
+        "entry",
+        "erase",
+        "every",
+        "everything",
+        "facts",
+        "for",
+        "forget",
+        "from",
+        "i",
+        "in",
+        "information",
+        "its",
+        "me",
+        "memories",
+        "memory",
+        "mentioning",
+        "my",
+        "notes",
+        "of",
+        "on",
+        "our",
+        "please",
+        "record",
+        "records",
+        "regarding",
+        "remove",
+        "that",
+        "the",
+        "their",
+        "this",
+        "to",
+        "what",
+        "with",
+        "you",
+        "your",
+    ];
+    WORDS.contains(&word.to_lowercase().as_str())
+}
+
+/// Returns a letter in the spelling that other languages use for it.
+fn digraph(c: char) -> String {
+    let spelled = match c {
+        'ä' | 'æ' => "ae",
+        'ö' | 'œ' | 'ø' => "oe",
+        'ü' => "ue",
+        'ß' => "ss",
+        'å' => "aa",
+        'ñ' => "n",
+        'þ' => "th",
+        'ð' => "d",
+        'ł' => "l",
+        _ => return c.into(),
+    };
+    spelled.to_owned()
+}
+
+/// Returns a Cyrillic or Greek letter as it sounds.
+fn sound(c: char) -> String {
+    const SOUNDS: &[(&str, &str)] = &[
+        ("абвгдезийклмнопрстуфыэ", "abvgdeziiklmnoprstufye"),
+        ("αβγδεζηικλμνοπρστυω", "avgdeziiklmnoprstyo"),
+        ("άέήίόύώςξ", "aeiioyosx"),
+    ];
+    const LONGER: &[(char, &str)] = &[
+        ('ё', "e"),
+        ('ж', "zh"),
+        ('х', "kh"),
+        ('ц', "ts"),
+        ('ч', "ch"),
+        ('ш', "sh"),
+        ('щ', "shch"),
+        ('ю', "yu"),
+        ('я', "ya"),
+        ('ь', ""),
+        ('ъ', ""),
+        ('і', "i"),
+        ('ї', "i"),
+        ('є', "ye"),
+        ('θ', "th"),
+        ('φ', "f"),
+        ('χ', "ch"),
+        ('ψ', "ps"),
+        ('ß', "ss"),
+        ('ø', "o"),
+        ('ł', "l"),
+        ('æ', "ae"),
+        ('œ', "oe"),
+        // The same sound in Latin letters.
+        ('y', "i"),
+        ('j', "i"),
+    ];
+    if let Some((_, spelled)) = LONGER.iter().find(|(letter, _)| *letter == c) {
+        return (*spelled).to_owned();
+    }
+    for (letters, latin) in SOUNDS {
+        if let Some(place) = letters.chars().position(|letter| letter == c) {
+            return latin[place..=place].to_owned();
+        }
+    }
+    c.into()
 }
 
 /// A record that contains the matter.
@@ -107,19 +313,20 @@ const TEXTS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Finds every record that contains the matter; if none does, those that contain its words in any order.
-pub(super) fn find(view: &View<'_>, matter: &mut Matter) -> Result<Vec<FoundRecord>> {
-    let found = find_as(view, matter)?;
-    match matter.in_any_order() {
-        Some(loose) if found.is_empty() => {
-            *matter = loose;
-            find_as(view, matter)
+/// Finds every record that contains the matter; if none does, those that contain what the words may mean. `matter` is then that.
+pub(super) fn find(view: &View<'_>, text: &str, matter: &mut Matter) -> Result<Vec<FoundRecord>> {
+    let mut found = find_as(view, matter)?;
+    for reading in Matter::readings(text) {
+        if !found.is_empty() {
+            break;
         }
-        _ => Ok(found),
+        found = find_as(view, &reading)?;
+        *matter = reading;
     }
+    Ok(found)
 }
 
-fn find_as(view: &View<'_>, matter: &Matter) -> Result<Vec<FoundRecord>> {
+pub(super) fn find_as(view: &View<'_>, matter: &Matter) -> Result<Vec<FoundRecord>> {
     let mut found = view.read_all(|db| in_database(db, matter))?;
     for (session, line) in session::with_line(view.files(), &|line| matter.is_in(line))? {
         let known = |one: &FoundRecord| matches!(&one.record, RecordRef::Message(id) if id.starts_with(&format!("{session}/")));
@@ -203,9 +410,33 @@ mod tests {
             ("engineering", "the engineering-platform team", true),
             ("Müller", "Herr Muller called", true),
             ("Grace", "disgraceful", false),
+            ("bob@example.com", "bob@example.com.uk signed", false),
+            ("bob@example.com", "It was bob@example.com.", true),
+            ("project_2024", "project_2024_v2", false),
+            ("project apollo_5", "Project apollo_5_b has two people", false),
+            ("/etc/app/conf", "/etc/app/conf.bak", false),
+            ("Müller", "Frau Mueller called", true),
+            ("Ivan Petrov", "Сегодня звонил Иван Петров", true),
+            ("+1 555 010 2233", "call 1-555-0102233", true),
         ] {
             assert_eq!(Matter::new(matter).unwrap().is_in(text), found, "{matter} in {text}");
         }
         assert!(Matter::new(" -- ").is_none());
+    }
+
+    #[test]
+    fn a_request_in_words_found_nothing() {
+        for (request, text, found) in [
+            ("everything about Frank the engineer", "Frank's favourite colour is teal", true),
+            ("everything about Frank the engineer", "It was a frank discussion", false),
+            ("the record of order_2024_001", "Order order_2024_001 was for 5 units", true),
+            ("the record of order_2024_001", "Order order_2024_0010 was for 12 units", false),
+            ("John Smith prescription", "Patient John Smith was prescribed metformin", true),
+            ("John Smith prescription", "Patient John Smithson is allergic", false),
+            ("admin root access", "User admin has full root access", true),
+        ] {
+            let is_in = Matter::readings(request).iter().any(|reading| reading.is_in(text));
+            assert_eq!(is_in, found, "{request} in {text}");
+        }
     }
 }

@@ -63,7 +63,7 @@ pub(crate) fn delete(view: &mut View<'_>, records: &[RecordRef]) -> Result<Recei
 /// Finds every record that contains a matter.
 pub(crate) fn matching(view: &View<'_>, matter: &str) -> Result<Vec<FoundRecord>> {
     match Matter::new(matter) {
-        Some(mut matter) => find::find(view, &mut matter),
+        Some(mut found) => find::find(view, matter, &mut found),
         None => Ok(Vec::new()),
     }
 }
@@ -72,7 +72,8 @@ pub(crate) fn matching(view: &View<'_>, matter: &str) -> Result<Vec<FoundRecord>
 /// contains it is deleted.
 pub(crate) fn forget(view: &mut View<'_>, text: &str) -> Result<Receipt> {
     let Some(mut matter) = Matter::new(text) else { return Err(Error::NoRecord { given: text.to_owned() }) };
-    let found: Vec<RecordRef> = find::find(view, &mut matter)?.into_iter().map(|one| one.record).collect();
+    let found: Vec<RecordRef> =
+        find::find(view, text, &mut matter)?.into_iter().map(|one| one.record).collect();
     let paths: Vec<FilePath> = found
         .iter()
         .filter_map(|record| match record {
@@ -92,7 +93,7 @@ pub(crate) fn forget(view: &mut View<'_>, text: &str) -> Result<Receipt> {
     )?;
     let mut receipt = erase_all(view, &found, "forget", Some((text, &matter)))?;
     receipt.still_in.append(&mut still_in);
-    let left = find::find(view, &mut Matter::new(text).expect("it has words"))?;
+    let left = find::find_as(view, &matter)?;
     receipt.still_in.extend(left.into_iter().map(|one| one.record.to_string()));
     Ok(receipt)
 }
