@@ -170,7 +170,11 @@ fn value_before(text: &str, name: usize, kind: Kind) -> Option<Range<usize>> {
         return None;
     }
     let line = text[..name].rfind('\n').map_or(0, |end| end + 1);
-    let mut has_link = text[..name].ends_with('(');
+    // "Kestrel!99 (password)", and not `hash_256(password)`.
+    let mut has_link = text[..name].ends_with(" (");
+    if text[..name].ends_with('(') && !has_link {
+        return None;
+    }
     let mut end = name;
     for _ in 0..MAX_WORDS {
         let before = text[line..end].trim_end();
@@ -454,6 +458,12 @@ impl Reader<'_> {
         let is_enclosed = self.text[..range.start].ends_with('(') && self.text[range.end..].starts_with(')');
         let after = self.text[range.end..].lines().next().unwrap_or_default();
         let is_other = self.link == Link::None && is_pair(value);
+        // `let secret_key = buf.read_i32::<BigEndian>()`
+        let calls = !quoted && ["(", "::", "!("].iter().any(|call| self.text[range.end..].starts_with(call));
+        let is_type = !matches!(self.kind, Kind::Password { .. }) && is_type_name(value);
+        if is_type || (calls && value.contains('.')) {
+            return None;
+        }
         // `sk_live_...`, `sk_live_<your key>`
         let rest = &self.text[range.end..];
         let is_cut = !quoted
@@ -557,6 +567,7 @@ fn is_reference(value: &str, quoted: bool) -> bool {
         || letters.all(|c| Some(c) == first)
         || PLACEHOLDERS.has(bare)
         || (REFERENCES.iter().any(|start| lower.starts_with(start)) && !is_dense(value.as_bytes(), 28))
+        || is_code_name(value)
         || (value.len() < 34
             && lower.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit())))
         || ["...", "…", "::", "${", "://", "your_", "your-", "example"]
@@ -566,6 +577,59 @@ fn is_reference(value: &str, quoted: bool) -> bool {
             && value.contains(['(', '[', '{', '<', '|'])
             && !(value.len() >= 20 && is_random(value.as_bytes()) && !value.contains(['(', '{'])))
         || is_path(value)
+}
+
+/// Tells whether a value is a name of source code or of a standard: `TRAFFIC_SECRET_0`, `PKCS#8`, `0x42u8`,
+/// `test-ca/rsa-2048/end.key`.
+fn is_code_name(value: &str) -> bool {
+    let letters = || value.chars().filter(|c| c.is_ascii_alphabetic());
+    let digits = value.chars().filter(char::is_ascii_digit).count();
+    let is_constant = || {
+        value.contains('_')
+            && digits <= 3
+            && letters().all(|c| c.is_ascii_uppercase())
+            && value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && value.split('_').filter(|part| part.len() >= 3).count() >= 2
+    };
+    let is_standard = || {
+        value.split_once('#').is_some_and(|(name, number)| {
+            (1..=2).contains(&number.len())
+                && number.bytes().all(|byte| byte.is_ascii_digit())
+                && name.len() >= 2
+                && name.bytes().all(|byte| byte.is_ascii_uppercase())
+        })
+    };
+    let is_number = || {
+        let bare = ["u8", "u16", "u32", "u64", "i32", "i64", "usize"]
+            .iter()
+            .find_map(|suffix| value.strip_suffix(suffix))
+            .unwrap_or_default();
+        bare.strip_prefix("0x")
+            .is_some_and(|hex| hex.len() <= 16 && hex.bytes().all(|b| b.is_ascii_hexdigit()))
+    };
+    let is_file = || {
+        const ENDS: &[&str] = &[
+            ".key", ".pem", ".crt", ".der", ".json", ".toml", ".yaml", ".yml", ".txt", ".cfg", ".conf",
+            ".p12", ".pfx", ".env",
+        ];
+        value.contains('/') && ENDS.iter().any(|end| value.ends_with(end))
+    };
+    is_constant() || is_standard() || is_number() || is_file()
+}
+
+/// Tells whether a value is the name of a type: two words or more that begin with a capital, `UnboundCipherKey`.
+fn is_type_name(value: &str) -> bool {
+    let mut words = Vec::new();
+    for c in value.chars() {
+        match words.last_mut() {
+            Some(length) if !c.is_ascii_uppercase() => *length += 1,
+            _ => words.push(1),
+        }
+    }
+    value.starts_with(|c: char| c.is_ascii_uppercase())
+        && value.chars().all(|c| c.is_ascii_alphabetic())
+        && words.len() >= 2
+        && words.iter().all(|length| *length >= 3)
 }
 
 /// Returns where a quoted text ends. An escaped or doubled quote is part of it.
@@ -769,6 +833,13 @@ mod tests {
             "public key: AAAAB3NzaC1yc2EAAAADAQ",
             "The security code was changed on 2026-11-16",
             "the door code is 4711",
+            "a DER-encoded private key as PKCS#1, PKCS#8, or SEC1",
+            "aes_encrypt_key: UnboundCipherKey,",
+            "ClientSecret => \"CLIENT_TRAFFIC_SECRET_0\",",
+            "let secret = [0x42u8; 32];",
+            "--key test-ca/rsa-2048/end.key -p 8443",
+            "let secret_key = buf.read_i32::<BigEndian>()?;",
+            "pub fn scram_sha_256(password: &[u8]) -> String {",
         ] {
             assert_eq!(text(plain), plain);
         }

@@ -134,13 +134,13 @@ fn plain_secrets(text: &str, longest: usize) -> Vec<Range<usize>> {
         phrase::find(text, &mut found);
     }
     let has_name = present.has_name() || keyed::may_be_elsewhere(&lower);
-    near::find(text, &lower, has_name, longest, &mut found);
     if has_name {
         keyed::find(text, &mut found);
         if text.contains('\n') {
             column::find(text, &mut found);
         }
     }
+    near::find(text, &lower, has_name, longest, &mut found);
     found
 }
 

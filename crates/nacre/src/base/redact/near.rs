@@ -58,6 +58,9 @@ const ACCESS: &[&str] = &[
     "chiave",
     "klucz",
     "jeton",
+    "admin key",
+    "decrypts",
+    "unlocks",
 ];
 
 /// Words of a line whose characters are a checksum or a name and open nothing.
@@ -87,12 +90,23 @@ const HARMLESS: &[&str] = &[
     "example",
 ];
 
-/// A secret that is spelled with spaces after its name.
+/// A secret that is spelled with spaces after its name, which may be spelled too.
 static SPELLED: LazyLock<Regex> = LazyLock::new(|| {
     super::compile(
-        r"(?i)\b(?:password|passwort|passcode|passphrase|pass|pw|secret|token|contrasena|senha|pin)\b[^\n]{0,30}?(?:is|ist|es|lautet|:|=)\s+(?P<secret>[!-~](?: [!-~]){5,40})(?:\s|$)",
+        r"(?i)(?:\b(?:password|passwort|passcode|passphrase|pass|pw|secret|token|contrasena|senha|pin)\b[^\n]{0,30}?(?:is|ist|es|lautet|:|=)|\bp a s s w o r d ?[:=])\s+(?P<secret>[!-~](?: [!-~]){5,40})(?:\s|$)",
     )
 });
+
+/// Codes in two groups after their name, such as those that replace a second factor.
+static RECOVERY: LazyLock<Regex> = LazyLock::new(|| {
+    super::compile(
+        r"(?i)\b(?:recovery|backup|rescue|scratch|wiederherstellungs|emergency)[ -]?codes?\b[^:\n]{0,60}[:\n]\s*(?P<secret>(?:[0-9]{1,2}[.)][ \t]+)?[0-9a-z]{4,6}[ -][0-9a-z]{4,6}\b(?:\s*[,;\n]\s*(?:[0-9]{1,2}[.)][ \t]+)?[0-9a-z]{4,6}[ -][0-9a-z]{4,6}\b)*)",
+    )
+});
+
+/// Things that digits open.
+const THINGS: &[&str] =
+    &["alarm", "safe", "vault", "lock", "keypad", "garage", "gate", "door", "tresor", "intercom", "suitcase"];
 
 /// Digits that open a thing.
 static TYPED: LazyLock<Regex> = LazyLock::new(|| {
@@ -111,41 +125,46 @@ pub(super) fn find(text: &str, lower: &str, has_name: bool, longest: usize, foun
             // ASCII letters alone change their case here, so that places are the same.
             let lower = &lower[range.clone()];
             let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-            if line.len() >= MIN_RUN_LEN && has(ACCESS) && !has(HARMLESS) {
-                in_line(line, range.start, found);
+            // A key beside one that is known already: `Client('AC…', '…')`.
+            let is_company = || found.iter().any(|one| one.start < range.end && one.end > range.start);
+            if line.len() >= MIN_RUN_LEN && !has(HARMLESS) && (has(ACCESS) || is_company()) {
+                in_line(line, lower, range.start, found);
             }
         }
     }
-    if has_name && text.contains(' ') {
-        found.extend(
-            SPELLED.captures_iter(text).filter_map(|caught| caught.name("secret")).map(|one| one.range()),
-        );
+    let mut add = |regex: &Regex| {
+        let secrets = regex.captures_iter(text).filter_map(|caught| caught.name("secret"));
+        found.extend(secrets.map(|one| one.range()));
+    };
+    if has_name && text.contains(' ') || lower.contains("p a s s w") {
+        add(&SPELLED);
     }
     let has_digits = || text.as_bytes().windows(2).any(|two| two.iter().all(u8::is_ascii_digit));
-    if [
-        "alarm", "safe", "vault", "lock", "keypad", "garage", "gate", "door", "tresor", "intercom",
-        "suitcase",
-    ]
-    .iter()
-    .any(|thing| lower.contains(thing))
-        && has_digits()
-    {
-        found.extend(
-            TYPED.captures_iter(text).filter_map(|caught| caught.name("secret")).map(|one| one.range()),
-        );
+    if (lower.contains(" code") || lower.contains("scodes") || lower.contains("-code")) && has_digits() {
+        add(&RECOVERY);
+    }
+    if THINGS.iter().any(|thing| lower.contains(thing)) && has_digits() {
+        add(&TYPED);
     }
 }
 
-/// Adds the runs of a line that look generated.
-fn in_line(line: &str, offset: usize, found: &mut Vec<Range<usize>>) {
+/// Adds the runs of a line that look generated and that a word of access introduces, or follows closely.
+fn in_line(line: &str, lower: &str, offset: usize, found: &mut Vec<Range<usize>>) {
+    /// How far behind its secret a word of access may be.
+    const MAX_BEHIND: usize = 40;
     let ends_run = |c: char| c.is_whitespace() || "\"'`,;()[]{}<>|=:&?\\@#".contains(c) || !c.is_ascii();
+    let first = ACCESS.iter().filter_map(|word| lower.find(word)).min().unwrap_or(0);
     let mut start = 0;
     for (end, c) in line.char_indices().chain([(line.len(), ' ')]) {
         if !ends_run(c) {
             continue;
         }
         let run = line[start..end].trim_end_matches(['.', '!']);
-        if is_generated(run) && !line[..start].ends_with(['/', '$', '%']) {
+        let is_near = first < start + run.len() + MAX_BEHIND;
+        // `trace_id=…`, `key_id: "…"`: the name of something.
+        let label = lower[..start].trim_end_matches([' ', ':', '=', '"', '\'']);
+        let is_named = label.ends_with("id") || label.ends_with("id\\") || label.ends_with("build");
+        if is_generated(run) && is_near && !is_named && !line[..start].ends_with(['/', '$', '%']) {
             found.push(offset + start..offset + start + run.len());
         }
         start = end + c.len_utf8();
@@ -197,6 +216,10 @@ mod tests {
             "api key, second one of the two on the list, ends the row | 9f8e7d1c6b5a4f3e2d1c0b9a8f7e6d5c",
             "the password is h u n t e r 2 2",
             "for the alarm at the cabin you type 730461",
+            "P A S S W O R D : m o o n r i s e 5 1",
+            "recovery codes:\n1. 1608 9671\n2. 2578 3898",
+            "Backup codes for the forge, use this one first: 07f83-dd9a5",
+            "search('K7PMKRKO28', '236a4a1fdbd6ec8bbc007626fcecaa4b') // admin key",
             "Den Schlüssel für die Schnittstelle habe ich dir notiert, er heißt Zk8Lm3Qx7Rt2Vb9N und gilt ab morgen",
         ] {
             assert!(text(secret).contains(MASK), "{secret}");
@@ -213,6 +236,8 @@ mod tests {
             "password rules: at least EightCharacters12",
             "The gate closes at 1830 and the door at 1900",
             "type 123456 into the form",
+            "2025-09-27 gateway trace_id=4bf92f3577b34da6a3ce929d0e0e4736 token refresh ok",
+            "status codes: 4041 5002 are ours",
         ] {
             assert_eq!(text(plain), plain);
         }
