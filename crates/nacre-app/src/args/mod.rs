@@ -54,7 +54,15 @@ pub struct Cli {
 
 /// Reads the command line.
 pub fn parse() -> Result<Cli, clap::Error> {
-    parse_from(std::env::args_os())
+    let words: Vec<OsString> = std::env::args_os().collect();
+    // Asked for by scripts and editors at every start, and needs no description of the commands.
+    if let [_, only] = words.as_slice()
+        && (only == "--version" || only == "-V")
+    {
+        let bare = clap::Command::new("nacre").version(env!("CARGO_PKG_VERSION"));
+        bare.try_get_matches_from(&words)?;
+    }
+    parse_from(words)
 }
 
 fn parse_from<T: Into<OsString> + Clone>(words: impl IntoIterator<Item = T>) -> Result<Cli, clap::Error> {

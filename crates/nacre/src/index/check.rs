@@ -140,7 +140,7 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
 /// Compares marks and vectors with the passages they belong to.
 fn check_packed(db: &Connection) -> Result<Vec<String>> {
     let mut space = Space::default();
-    space.refresh(db)?;
+    space.refresh_all(db)?;
     let mut pieces: Vec<i64> = vec![0; space.marks().len()];
     for record in space.vectors() {
         if let Some(count) = pieces.get_mut(scan::owner(record) as usize) {

@@ -69,6 +69,20 @@ fn next_run(line: &str) -> Option<(&str, &str)> {
     (end > start).then(|| (&line[start..end], &line[end..]))
 }
 
+/// Returns the word in lower case and the sign after it, for a run of ASCII letters with a capital or a sign of a sentence.
+fn plain_word<'a>(run: &'a str, lower: &'a mut [u8; size_of::<Key>()]) -> Option<(&'a str, &'a str)> {
+    let (word, sign) = run.split_at(run.len() - usize::from(run.ends_with(['.', ',', ';', ':', '!', '?'])));
+    let (first, rest) = word.as_bytes().split_first()?;
+    let is_word = first.is_ascii_alphabetic() && rest.iter().all(u8::is_ascii_lowercase);
+    if !is_word || (sign.is_empty() && first.is_ascii_lowercase()) {
+        return None;
+    }
+    let lower = lower.get_mut(..word.len())?;
+    lower.copy_from_slice(word.as_bytes());
+    lower.make_ascii_lowercase();
+    Some((str::from_utf8(lower).ok()?, sign))
+}
+
 /// Tells whether an ASCII character is white space.
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
@@ -217,11 +231,25 @@ impl Lexicon {
         }
         let from = (reading.words.len(), reading.joined.len(), reading.rows.len());
         let found = self.older.find(key, reading);
-        let facts = found.unwrap_or_else(|| self.read_uncached(run, reading));
+        let facts = found.unwrap_or_else(|| self.read_new(run, reading));
         if self.shelf.runs.len() >= SHELF_RUNS {
             self.older = std::mem::take(&mut self.shelf);
         }
         self.shelf.keep(key, reading, from, facts);
+        facts
+    }
+
+    /// Reads a short run that is not cached. `Word,` is read as `word`, which usually is: only the sign and the capital differ.
+    fn read_new(&mut self, run: &str, reading: &mut Reading) -> RunFacts {
+        let mut lower = [0; size_of::<Key>()];
+        let Some((plain, sign)) = plain_word(run, &mut lower) else {
+            return self.read_uncached(run, reading);
+        };
+        let mut facts = self.read_run(plain, reading);
+        wordpiece::tokens(sign, |_, row| reading.rows.push(row));
+        let hints = Hints::of_capital(run);
+        facts.hints |= hints;
+        reading.hints |= hints;
         facts
     }
 

@@ -229,12 +229,15 @@ impl Hints {
         Hints { certain: flags, possible: 0 }
     }
 
+    /// Returns the hint that a run may be a name, if it begins with a capital.
+    pub(crate) fn of_capital(run: &str) -> Hints {
+        let possible = if run.starts_with(char::is_uppercase) { flag::NAME } else { 0 };
+        Hints { certain: 0, possible }
+    }
+
     /// Returns the hints of a run of characters without white space. The words are English.
     pub(crate) fn of(run: &str) -> Hints {
-        let mut hints = Hints::default();
-        if run.starts_with(char::is_uppercase) {
-            hints.possible |= flag::NAME;
-        }
+        let mut hints = Hints::of_capital(run);
         let lower = run.to_lowercase();
         for word in lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
             if let Some(known) = KNOWN.get(word) {

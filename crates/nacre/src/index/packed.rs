@@ -10,7 +10,7 @@ use rusqlite::MAIN_DB;
 use super::dense::Dense;
 use super::mark::{self, Mark};
 use super::scan::{self, Quantised, VECTOR_BYTES};
-use super::sketch::Sketches;
+use super::sketch::{MAX_EXACT_VECTORS, Sketches};
 use super::state::{self, EPOCH_KEY, ReembeddingProgress, invalidate_readers, number};
 use crate::base::Result;
 use crate::store::{Connection, Engine};
@@ -239,11 +239,16 @@ fn split(number: i64, rows: usize) -> (i64, usize) {
     (number.div_euclid(rows), usize::try_from(number.rem_euclid(rows)).expect("below the number of rows"))
 }
 
-/// All marks and vectors of a database, in memory.
+/// The marks and vectors of a database, in memory.
 #[derive(Default)]
 pub(crate) struct Space {
     stamp: i64,
     marks: Vec<Mark>,
+    /// Whether the vectors are kept. The first search of a process reads them one row at a time and keeps none: most
+    /// processes make one search, and memory that is used once costs more than the search.
+    keeps_vectors: bool,
+    /// The stamp of the kept vectors.
+    vectors_stamp: i64,
     /// The concatenated records of `vectors`.
     vectors: Vec<u8>,
     passages: usize,
@@ -256,15 +261,31 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// Refreshes the copy from the database: only changed rows are read.
+    /// Refreshes the copy from the database for a search: only changed rows are read.
     pub(crate) fn refresh(&mut self, db: &Connection) -> Result<()> {
-        let PerRow { marks: marks_per_row, vectors: vectors_per_row } = *per_row(db);
+        let is_first = self.stamp == 0;
+        self.refresh_marks(db)?;
+        // A server sends all rows at once.
+        let is_file = matches!(db.engine(), Engine::Sqlite(_));
+        self.keeps_vectors |= !is_first || !is_file || self.passages > MAX_EXACT_VECTORS;
+        if self.keeps_vectors { self.refresh_vectors(db) } else { Ok(()) }
+    }
+
+    /// Refreshes the copy from the database, vectors included.
+    pub(crate) fn refresh_all(&mut self, db: &Connection) -> Result<()> {
+        self.refresh_marks(db)?;
+        self.keeps_vectors = true;
+        self.refresh_vectors(db)
+    }
+
+    fn refresh_marks(&mut self, db: &Connection) -> Result<()> {
+        let marks_per_row = per_row(db).marks;
         let now = state::last_stamp(db)?;
         if now == self.stamp {
             return Ok(());
         }
         if now < self.stamp || number(db, EPOCH_KEY)? > self.stamp {
-            *self = Space::default();
+            *self = Space { keeps_vectors: self.keeps_vectors, ..Space::default() };
         }
         let old = state::old(db)?;
         let id = |id: i64| u32::try_from(id).unwrap_or(u32::MAX);
@@ -283,38 +304,61 @@ impl Space {
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        let changed = "SELECT chunk, used, data FROM vectors WHERE stamp > $1 ORDER BY chunk";
-        // If no vector counts, none is read.
-        let since = if self.old == (0..u32::MAX) { i64::MAX } else { self.stamp };
-        let mut sketched = Vec::new();
-        db.each(changed, [since], |row| {
-            let start = usize::try_from(row.get::<i64>(0)?).unwrap_or(0) * vectors_per_row * VECTOR_BYTES;
-            let used = usize::try_from(row.get::<i64>(1)?).unwrap_or(0).min(vectors_per_row) * VECTOR_BYTES;
-            match row.bytes(2)?.get(..used) {
-                // The first time all of them come one after the other: zeros first would double the work.
-                Some(data) if self.vectors.len() == start => self.vectors.extend_from_slice(data),
-                data => {
-                    if self.vectors.len() < start + used {
-                        self.vectors.resize(start + used, 0);
-                    }
-                    if let Some(data) = data {
-                        self.vectors[start..start + used].copy_from_slice(data);
-                    }
-                }
-            }
-            if !self.old.is_empty() {
-                let records = self.vectors[start..start + used].as_chunks_mut::<VECTOR_BYTES>().0;
-                let old = records.iter_mut().filter(|record| self.old.contains(&scan::owner(record)));
-                old.for_each(|record| *record = [0; _]);
-            }
-            sketched.push(start / VECTOR_BYTES..(start + used) / VECTOR_BYTES);
-            Ok(ControlFlow::Continue(()))
-        })?;
-        self.sketches.refresh(self.vectors.as_chunks().0, &sketched);
         self.dense.refresh(db, self.stamp)?;
         self.stamp = now;
         self.summarise();
         Ok(())
+    }
+
+    /// Reads the vectors that changed since they were read last.
+    fn refresh_vectors(&mut self, db: &Connection) -> Result<()> {
+        if self.vectors_stamp == self.stamp {
+            return Ok(());
+        }
+        let mut sketched = Vec::new();
+        let Space { vectors, old, .. } = self;
+        let old = &*old;
+        each_row(db, self.vectors_stamp, old, |start, data| {
+            let (start, used) = (start * VECTOR_BYTES, data.len());
+            match vectors.len() == start {
+                // The first time all of them come one after the other: zeros first would double the work.
+                true => vectors.extend_from_slice(data),
+                false => {
+                    if vectors.len() < start + used {
+                        vectors.resize(start + used, 0);
+                    }
+                    vectors[start..start + used].copy_from_slice(data);
+                }
+            }
+            if !old.is_empty() {
+                let records = vectors[start..start + used].as_chunks_mut::<VECTOR_BYTES>().0;
+                let outdated = records.iter_mut().filter(|record| old.contains(&scan::owner(record)));
+                outdated.for_each(|record| *record = [0; _]);
+            }
+            sketched.push(start / VECTOR_BYTES..(start + used) / VECTOR_BYTES);
+        })?;
+        self.sketches.refresh(self.passages, self.vectors.as_chunks().0, &sketched);
+        self.vectors_stamp = self.stamp;
+        Ok(())
+    }
+
+    /// Passes `(passage, cosine)` to `take` for every vector. They are read from the database unless they are kept; the
+    /// snapshot must be the one of the last refresh.
+    pub(crate) fn all_cosines(
+        &self,
+        db: &Connection,
+        question: &Quantised,
+        mut take: impl FnMut(u32, f32),
+    ) -> Result<()> {
+        if self.keeps_vectors {
+            scan::cosines(self.vectors(), question, take);
+            return Ok(());
+        }
+        each_row(db, 0, &self.old, |_, data| {
+            let records = data.as_chunks::<VECTOR_BYTES>().0.iter();
+            let current = records.filter(|record| !self.old.contains(&scan::owner(record)));
+            scan::cosines(current, question, &mut take);
+        })
     }
 
     fn summarise(&mut self) {
@@ -392,10 +436,29 @@ impl Space {
         scan::cosines(of_passages, question, take);
     }
 
-    /// Returns the vector records: passage, scale, components.
+    /// Returns the kept vector records: passage, scale, components.
     pub(crate) fn vectors(&self) -> &[scan::Record] {
         self.vectors.as_chunks().0
     }
+}
+
+/// Passes the rows of vectors with a newer stamp to `take`, in order: the number of their first vector, and their records.
+/// If the vectors of all passages are `old`, none is read.
+fn each_row(db: &Connection, stamp: i64, old: &Range<u32>, mut take: impl FnMut(usize, &[u8])) -> Result<()> {
+    if *old == (0..u32::MAX) {
+        return Ok(());
+    }
+    let vectors_per_row = per_row(db).vectors;
+    let changed = "SELECT chunk, used, data FROM vectors WHERE stamp > $1 ORDER BY chunk";
+    db.each(changed, [stamp], |row| {
+        let start = usize::try_from(row.get::<i64>(0)?).unwrap_or(0) * vectors_per_row;
+        let used = usize::try_from(row.get::<i64>(1)?).unwrap_or(0).min(vectors_per_row) * VECTOR_BYTES;
+        // Shorter only if the database is damaged; a check reports that.
+        if let Some(data) = row.bytes(2)?.get(..used) {
+            take(start, data);
+        }
+        Ok(ControlFlow::Continue(()))
+    })
 }
 
 fn year_of(minute: i32) -> i16 {
@@ -426,7 +489,7 @@ mod tests {
                         vectors.push(db, stamp, i64::from(passage), &vector(passage))?;
                     }
                     vectors.flush(db, stamp)?;
-                    space.refresh(db)?;
+                    space.refresh_all(db)?;
                 }
                 let room: u32 = db.one("SELECT sum(length(data)) FROM vectors", (), |row| row.get(0))?;
                 Ok((space.vectors().to_vec(), room))
@@ -443,5 +506,35 @@ mod tests {
         for at_once in [1, 7, 33, 256, 300] {
             assert!(written(at_once) == (vectors.clone(), room), "{at_once} at once");
         }
+    }
+
+    #[test]
+    fn the_first_search_keeps_no_vectors_and_compares_all_of_them() {
+        let mut store = crate::store::Db::empty(&crate::records::schema::RECORDS.schema.migrations).unwrap();
+        let question: Quantised = (0.5, std::array::from_fn(|at| i8::try_from(at % 7).unwrap() - 3));
+        let compared = |space: &Space, db: &Connection| -> Result<Vec<(u32, u32)>> {
+            let mut all = Vec::new();
+            space.all_cosines(db, &question, |passage, cosine| all.push((passage, cosine.to_bits())))?;
+            Ok(all)
+        };
+        let checked = store.write(|db| {
+            let stamp = next_stamp(db)?;
+            let mut vectors = Vectors::open(db)?;
+            for passage in 1..=600u32 {
+                let vector =
+                    (0.1, std::array::from_fn(|at| i8::try_from((passage as usize + at) % 100).unwrap()));
+                vectors.push(db, stamp, i64::from(passage), &vector)?;
+            }
+            vectors.flush(db, stamp)?;
+            let mut space = Space::default();
+            space.refresh(db)?;
+            let (first, kept) = (compared(&space, db)?, space.vectors().len());
+            space.refresh(db)?;
+            Ok((kept, first, compared(&space, db)?, space.vectors().len()))
+        });
+        let (kept_first, first, second, kept) = checked.unwrap();
+        assert_eq!((kept_first, kept), (0, 600));
+        assert_eq!(first.len(), 600);
+        assert_eq!(first, second);
     }
 }

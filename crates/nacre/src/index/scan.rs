@@ -47,7 +47,8 @@ fn cosines_avx2<'a>(
 ) {
     let weights = query.1.map(i16::from);
     for record in records {
-        let (passage, cosine) = cosine(record, query.0, dot_avx2(&record[8..], &weights));
+        let components = record.last_chunk().expect("a record ends with its components");
+        let (passage, cosine) = cosine(record, query.0, dot_record_avx2(components, &weights));
         take(passage, cosine);
     }
 }
@@ -99,6 +100,70 @@ fn dot_avx2(components: &[u8], weights: &[i16]) -> i32 {
     // SAFETY: eight sums of four bytes are written, as long as the array is.
     unsafe { _mm256_storeu_si256(eight.as_mut_ptr().cast(), sums) };
     eight.iter().sum::<i32>() + dot(last_bytes, last_words)
+}
+
+/// The same for a vector of the built-in model, thirty-two products at a time.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+fn dot_record_avx2(components: &[u8; DIMS], weights: &[i16; DIMS]) -> i32 {
+    use std::arch::x86_64::*;
+    let mut even = _mm256_setzero_si256();
+    let mut odd = _mm256_setzero_si256();
+    let mut at = 0;
+    while at < DIMS {
+        // SAFETY: `at` is a multiple of thirty-two below the length of both arrays, of which thirty-two are read.
+        let (bytes, words) = unsafe { (components.as_ptr().add(at), weights.as_ptr().add(at)) };
+        // SAFETY: as above.
+        unsafe {
+            let first = _mm256_cvtepi8_epi16(_mm_loadu_si128(bytes.cast()));
+            let last = _mm256_cvtepi8_epi16(_mm_loadu_si128(bytes.add(16).cast()));
+            even = _mm256_add_epi32(even, _mm256_madd_epi16(first, _mm256_loadu_si256(words.cast())));
+            odd = _mm256_add_epi32(odd, _mm256_madd_epi16(last, _mm256_loadu_si256(words.add(16).cast())));
+        }
+        at += 32;
+    }
+    let eight = _mm256_add_epi32(even, odd);
+    let four = _mm_add_epi32(_mm256_castsi256_si128(eight), _mm256_extracti128_si256::<1>(eight));
+    let two = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
+    _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32::<1>(two)))
+}
+
+/// Returns the signs of a vector's components, one bit each.
+pub(super) fn signs(components: &[u8; DIMS]) -> Signs {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor supports the features that the function is compiled for.
+        return unsafe { signs_avx2(components) };
+    }
+    signs_portable(components)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn signs_avx2(components: &[u8; DIMS]) -> Signs {
+    use std::arch::x86_64::*;
+    let half = |bytes: &[u8; 32]| {
+        // SAFETY: thirty-two bytes are read, as long as the array is.
+        let bytes = unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) };
+        u64::from(_mm256_movemask_epi8(bytes).cast_unsigned())
+    };
+    let halves = components.as_chunks::<32>().0;
+    std::array::from_fn(|at| half(&halves[2 * at]) | half(&halves[2 * at + 1]) << 32)
+}
+
+fn signs_portable(components: &[u8; DIMS]) -> Signs {
+    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+    // Gathers the highest bits of eight bytes.
+    const GATHER: u64 = 0x0002_0408_1020_4081;
+    let mut signs = Signs::default();
+    for (signs, components) in signs.iter_mut().zip(components.as_chunks::<64>().0) {
+        for (at, eight) in components.as_chunks::<8>().0.iter().enumerate() {
+            let bits = (u64::from_le_bytes(*eight) & HIGH_BITS).wrapping_mul(GATHER) >> 56;
+            *signs |= bits << (8 * at);
+        }
+    }
+    signs
 }
 
 /// Gives `(place, shared)` for every sketch, in order: how many signs it shares with the query's.
@@ -178,14 +243,15 @@ pub(crate) fn sum<'a>(rows: impl Iterator<Item = Weighted<'a>> + Clone) -> [f32;
 #[target_feature(enable = "avx2")]
 fn sum_avx2<'a>(rows: impl Iterator<Item = Weighted<'a>> + Clone) -> [f32; DIMS] {
     use std::arch::x86_64::*;
-    /// Eight components, multiplied by the weight and added to their sums. A product is rounded before it is added, as in
-    /// the portable twin.
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    fn add(sums: __m256, weight: __m256, bytes: &[u8; 64], at: usize) -> __m256 {
-        // SAFETY: eight bytes are read, of which `at` is the first and at most the 57th.
-        let eight = unsafe { _mm_loadl_epi64(bytes.as_ptr().add(at).cast()) };
-        _mm256_add_ps(sums, _mm256_mul_ps(weight, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight))))
+    // Eight components, multiplied by the weight and added to their sums. A product is rounded before it is added, as in the
+    // portable twin. A macro, because a function is not always inlined when the crate is built for size.
+    macro_rules! add {
+        ($sums:ident, $weight:ident, $bytes:ident, $at:literal) => {
+            // SAFETY: eight of sixty-four bytes are read, of which `at` is the first and at most the 57th.
+            let eight = unsafe { _mm_loadl_epi64($bytes.as_ptr().add($at).cast()) };
+            let wide = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight));
+            $sums = _mm256_add_ps($sums, _mm256_mul_ps($weight, wide));
+        };
     }
     let mut all = [0.0; DIMS];
     for (part, place) in all.as_chunks_mut::<64>().0.iter_mut().enumerate() {
@@ -195,14 +261,14 @@ fn sum_avx2<'a>(rows: impl Iterator<Item = Weighted<'a>> + Clone) -> [f32; DIMS]
         for (weight, row) in rows.clone() {
             let weight = _mm256_set1_ps(weight);
             let bytes = &row.as_chunks::<64>().0[part];
-            a = add(a, weight, bytes, 0);
-            b = add(b, weight, bytes, 8);
-            c = add(c, weight, bytes, 16);
-            d = add(d, weight, bytes, 24);
-            e = add(e, weight, bytes, 32);
-            f = add(f, weight, bytes, 40);
-            g = add(g, weight, bytes, 48);
-            h = add(h, weight, bytes, 56);
+            add!(a, weight, bytes, 0);
+            add!(b, weight, bytes, 8);
+            add!(c, weight, bytes, 16);
+            add!(d, weight, bytes, 24);
+            add!(e, weight, bytes, 32);
+            add!(f, weight, bytes, 40);
+            add!(g, weight, bytes, 48);
+            add!(h, weight, bytes, 56);
         }
         for (eight, sums) in place.as_chunks_mut::<8>().0.iter_mut().zip([a, b, c, d, e, f, g, h]) {
             // SAFETY: eight sums are written, as long as the array is.
@@ -224,21 +290,51 @@ fn sum_portable<'a>(rows: impl Iterator<Item = Weighted<'a>>) -> [f32; DIMS] {
 
 /// Quantises a vector: returns its scale and integer components.
 pub(crate) fn quantise(vector: &[f32; DIMS]) -> Quantised {
-    let eight = vector.as_chunks::<8>().0.iter().fold([0.0f32; 8], |mut largest, components| {
-        largest.iter_mut().zip(components).for_each(|(largest, one)| *largest = largest.max(one.abs()));
-        largest
-    });
-    let largest = eight.into_iter().fold(0.0, f32::max);
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor supports the features that the functions are compiled for.
+        return unsafe {
+            quantise_by(vector, |one| largest_avx2(one), |one, scale| rounded_avx2(one, scale))
+        };
+    }
+    quantise_by(vector, largest, rounded)
+}
+
+#[inline(always)]
+fn quantise_by(
+    vector: &[f32; DIMS],
+    largest: impl Fn(&[f32; DIMS]) -> f32,
+    rounded: impl Fn(&[f32; DIMS], f32) -> [i8; DIMS],
+) -> Quantised {
+    let largest = largest(vector);
     if largest == 0.0 {
         return (0.0, [0; DIMS]);
     }
     let scale = largest / 127.0;
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor supports the features that the function is compiled for.
-        return (scale, unsafe { rounded_avx2(vector, scale) });
-    }
     (scale, rounded(vector, scale))
+}
+
+/// Returns the largest absolute value of a component.
+fn largest(vector: &[f32; DIMS]) -> f32 {
+    vector.iter().fold(0.0, |largest, one| largest.max(one.abs()))
+}
+
+/// The same, eight at a time.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn largest_avx2(vector: &[f32; DIMS]) -> f32 {
+    use std::arch::x86_64::*;
+    let sign = _mm256_set1_ps(-0.0);
+    let mut largest = _mm256_setzero_ps();
+    for components in vector.as_chunks::<8>().0 {
+        // SAFETY: eight components are read, as long as the array is.
+        let components = unsafe { _mm256_loadu_ps(components.as_ptr()) };
+        largest = _mm256_max_ps(largest, _mm256_andnot_ps(sign, components));
+    }
+    let mut eight = [0.0f32; 8];
+    // SAFETY: eight components are written, as long as the array is.
+    unsafe { _mm256_storeu_ps(eight.as_mut_ptr(), largest) };
+    eight.into_iter().fold(0.0, f32::max)
 }
 
 /// Divides by the scale and rounds. The quotients are between -127 and 127 by the choice of scale.
@@ -253,26 +349,28 @@ fn rounded(vector: &[f32; DIMS], scale: f32) -> [i8; DIMS] {
 #[target_feature(enable = "avx2")]
 fn rounded_avx2(vector: &[f32; DIMS], scale: f32) -> [i8; DIMS] {
     use std::arch::x86_64::*;
-    /// Eight components as `nearest` rounds them. A comparison that holds is -1.
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    fn eight(components: &[f32; 32], at: usize, scale: __m256) -> __m256i {
-        // SAFETY: eight components are read, of which `at` is the first and at most the 25th.
-        let number = unsafe { _mm256_loadu_ps(components.as_ptr().add(at)) };
-        let number = _mm256_div_ps(number, scale);
-        let whole = _mm256_cvttps_epi32(number);
-        let rest = _mm256_sub_ps(number, _mm256_cvtepi32_ps(whole));
-        let up = _mm256_cmp_ps::<_CMP_GE_OQ>(rest, _mm256_set1_ps(0.5));
-        let down = _mm256_cmp_ps::<_CMP_LE_OQ>(rest, _mm256_set1_ps(-0.5));
-        _mm256_add_epi32(_mm256_sub_epi32(whole, _mm256_castps_si256(up)), _mm256_castps_si256(down))
+    let half = _mm256_set1_ps(0.5);
+    let minus_half = _mm256_set1_ps(-0.5);
+    // Eight components as `nearest` rounds them. A comparison that holds is -1.
+    macro_rules! eight {
+        ($components:ident, $at:literal, $scale:ident) => {{
+            // SAFETY: eight of thirty-two components are read, of which `at` is the first and at most the 25th.
+            let number = unsafe { _mm256_loadu_ps($components.as_ptr().add($at)) };
+            let number = _mm256_div_ps(number, $scale);
+            let whole = _mm256_cvttps_epi32(number);
+            let rest = _mm256_sub_ps(number, _mm256_cvtepi32_ps(whole));
+            let up = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_GE_OQ>(rest, half));
+            let down = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_LE_OQ>(rest, minus_half));
+            _mm256_add_epi32(_mm256_sub_epi32(whole, up), down)
+        }};
     }
     let mut whole = [0; DIMS];
     let scale = _mm256_set1_ps(scale);
     // Packing interleaves the halves of the registers; this is their order.
     let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     for (whole, components) in whole.as_chunks_mut::<32>().0.iter_mut().zip(vector.as_chunks::<32>().0) {
-        let first = _mm256_packs_epi32(eight(components, 0, scale), eight(components, 8, scale));
-        let last = _mm256_packs_epi32(eight(components, 16, scale), eight(components, 24, scale));
+        let first = _mm256_packs_epi32(eight!(components, 0, scale), eight!(components, 8, scale));
+        let last = _mm256_packs_epi32(eight!(components, 16, scale), eight!(components, 24, scale));
         let packed = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(first, last), order);
         // SAFETY: thirty-two bytes are written, as long as the array is.
         unsafe { _mm256_storeu_si256(whole.as_mut_ptr().cast(), packed) };
@@ -328,6 +426,8 @@ mod tests {
         assert_eq!((&quick, quick[7].1), (&portable, 256));
         let query = (0.02, query.1.to_vec());
         for record in &records {
+            let components = record[8..].try_into().unwrap();
+            assert_eq!(signs(components), signs_portable(components));
             // The same vector twice, each with its scale.
             let row = [&record[4..], &record[4..]].concat();
             assert_eq!(best(&row, &query).map(f32::to_bits), best_by(&row, &query, dot).map(f32::to_bits));
@@ -345,8 +445,7 @@ mod tests {
             for (place, half) in [-0.5f32, 0.5, 1.5, -1.5, 2.5, -2.5, 126.5, -126.5].iter().enumerate() {
                 vector[place] = half * (largest / 127.0);
             }
-            let (scale, whole) = quantise(&vector);
-            assert_eq!(whole, rounded(&vector, scale));
+            assert_eq!(quantise(&vector), quantise_by(&vector, self::largest, rounded));
         }
     }
 

@@ -21,9 +21,11 @@ pub(crate) struct Sketches {
 }
 
 impl Sketches {
-    /// Updates the sketches after these ranges of the vectors changed.
-    pub(super) fn refresh(&mut self, records: &[Record], changed: &[Range<usize>]) {
-        if records.len() <= MAX_EXACT_VECTORS {
+    /// Updates the sketches after these ranges of the vectors changed. Only a search among more `passages` than are compared
+    /// exactly needs them.
+    pub(super) fn refresh(&mut self, passages: usize, records: &[Record], changed: &[Range<usize>]) {
+        if passages <= MAX_EXACT_VECTORS || records.len() <= MAX_EXACT_VECTORS {
+            *self = Sketches::default();
             return;
         }
         let known = self.signs.len();
@@ -34,7 +36,7 @@ impl Sketches {
         for place in changed.iter().cloned().flatten() {
             let (head, components) = records[place].split_at(8);
             let owner = u32::from_le_bytes(head[..4].try_into().expect("four bytes"));
-            self.signs[place] = signs(components);
+            self.signs[place] = scan::signs(components.try_into().expect("a vector's components"));
             self.owners[place] = owner;
             // Vectors of one passage are adjacent.
             if owner != 0 && (place == 0 || self.owners[place - 1] != owner) {
@@ -54,7 +56,7 @@ impl Sketches {
     /// Returns, by passage id, the most signs that a vector of the passage shares with the question; 0 for a
     /// passage without vectors.
     pub(crate) fn shared(&self, passages: usize, question: &Quantised) -> Vec<u16> {
-        let question = signs(&question.1.map(i8::cast_unsigned));
+        let question = scan::signs(&question.1.map(i8::cast_unsigned));
         let mut most = vec![0; passages];
         scan::shared_signs(&self.signs, &question, |place, shared| {
             if let Some(most) = most.get_mut(self.owners[place] as usize) {
@@ -72,21 +74,6 @@ impl Sketches {
     }
 }
 
-/// The order of the bits does not matter, as long as it is the same for all.
-fn signs(components: &[u8]) -> Signs {
-    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
-    // Gathers the highest bits of eight bytes.
-    const GATHER: u64 = 0x0002_0408_1020_4081;
-    let mut signs = Signs::default();
-    for (signs, components) in signs.iter_mut().zip(components.as_chunks::<64>().0) {
-        for (at, eight) in components.as_chunks::<8>().0.iter().enumerate() {
-            let bits = (u64::from_le_bytes(*eight) & HIGH_BITS).wrapping_mul(GATHER) >> 56;
-            *signs |= bits << (8 * at);
-        }
-    }
-    signs
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,11 +84,11 @@ mod tests {
         for negative in 0..DIMS {
             let mut components = [0u8; DIMS];
             components[negative] = (-3i8).cast_unsigned();
-            let found = signs(&components);
+            let found = scan::signs(&components);
             assert_eq!(found.iter().map(|bits| bits.count_ones()).sum::<u32>(), 1, "{negative}");
             assert_ne!(found[negative / 64], 0, "{negative}");
         }
-        assert_eq!(signs(&[255; DIMS]), [u64::MAX; DIMS / 64]);
+        assert_eq!(scan::signs(&[255; DIMS]), [u64::MAX; DIMS / 64]);
     }
 
     #[test]
@@ -116,9 +103,10 @@ mod tests {
         let mut records: Vec<_> =
             (0..MAX_EXACT_VECTORS + 2).zip(0u32..).map(|(_, place)| record(place / 2 + 1, 1)).collect();
         let mut sketches = Sketches::default();
-        sketches.refresh(&records[..MAX_EXACT_VECTORS], &[]);
+        let passages = MAX_EXACT_VECTORS + 1;
+        sketches.refresh(passages, &records[..MAX_EXACT_VECTORS], &[]);
         assert!(sketches.is_empty(), "too few");
-        sketches.refresh(&records, &[]);
+        sketches.refresh(passages, &records, &[]);
         assert_eq!(sketches.places(7), 12..14);
         assert_eq!(sketches.shared(10, &question)[7], 0);
         // The passage is deleted and added again after the others; another one changes its second vector.
@@ -126,10 +114,12 @@ mod tests {
         records[15] = record(8, -1);
         let end = records.len();
         records.push(record(7, -1));
-        sketches.refresh(&records, &[12..14, 15..16, end..end + 1]);
+        sketches.refresh(passages, &records, &[12..14, 15..16, end..end + 1]);
         assert_eq!((sketches.places(7), sketches.places(8)), (end..end + 1, 14..16));
         assert_eq!(sketches.shared(10, &question)[6..9], [0, 256, 256]);
-        sketches.refresh(&records, &[]);
+        sketches.refresh(passages, &records, &[]);
         assert!(sketches.places(9_999_999).is_empty());
+        sketches.refresh(MAX_EXACT_VECTORS, &records, &[]);
+        assert!(sketches.is_empty(), "all passages are compared exactly");
     }
 }

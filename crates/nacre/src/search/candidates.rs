@@ -85,8 +85,15 @@ impl<'a> Candidates<'a> {
         };
         let df = |term: &str| self.pools.iter().map(|pool| count(pool, term)).sum::<Result<i64>>();
         let vector = retrievers::question_vector(question, passages, df)?;
-        for pool in &mut self.pools {
-            pool.cosines = retrievers::meaning(pool.space(), &pool.members, pool.is_large, &vector);
+        for mut pool in std::mem::take(&mut self.pools) {
+            let (db, space) = (pool.corpus.db, pool.space());
+            match retrievers::meaning(db, space, &pool.members, pool.is_large, &vector) {
+                Ok(cosines) => {
+                    pool.cosines = cosines;
+                    self.pools.push(pool);
+                }
+                Err(error) => self.remarks.leave_out(pool.corpus, error)?,
+            }
         }
         if let Some(embedder) = embedder {
             self.add_model(question, embedder);

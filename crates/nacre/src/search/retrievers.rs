@@ -4,7 +4,7 @@
 use super::question::{Question, Term};
 use crate::base::Result;
 use crate::index::embed::{Embedder, builtin};
-use crate::index::{Quantised, Space, analyse, lookup, scan};
+use crate::index::{Quantised, Space, analyse, lookup};
 use crate::store::Connection;
 
 /// The maximum number of passages with a word for which its occurrences in each are counted. Above that,
@@ -134,18 +134,24 @@ pub(super) fn model_vector(question: &Question, embedder: &dyn Embedder) -> Resu
 }
 
 /// Returns the cosine of every passage's best piece with the question. In a large scope most are estimates.
-pub(super) fn meaning(space: &Space, members: &[u32], is_large: bool, vector: &Quantised) -> Cosines {
+pub(super) fn meaning(
+    db: &Connection,
+    space: &Space,
+    members: &[u32],
+    is_large: bool,
+    vector: &Quantised,
+) -> Result<Cosines> {
     if is_large && !space.sketches().is_empty() {
-        return estimate(space, members, vector);
+        return Ok(estimate(space, members, vector));
     }
     let mut best = vec![f32::MIN; space.marks().len()];
-    scan::cosines(space.vectors(), vector, |passage, cosine| {
+    space.all_cosines(db, vector, |passage, cosine| {
         if let Some(known) = best.get_mut(passage as usize) {
             *known = known.max(cosine);
         }
-    });
+    })?;
     best.iter_mut().filter(|cosine| **cosine == f32::MIN).for_each(|cosine| *cosine = 0.0);
-    Cosines { values: best, estimate: None }
+    Ok(Cosines { values: best, estimate: None })
 }
 
 /// Estimates the cosines from the signs that vectors share with the question's. A regression over an exact

@@ -266,10 +266,13 @@ impl Scorer<'_> {
         (session != 0 && mark.session == session && mark.is(flag::LIVE)).then_some(other)
     }
 
-    /// Returns the retriever score of a neighbour, `steps` away.
+    /// Returns the weighted retriever score of a neighbour, `steps` away. Most weights are 0, and then none is looked up.
     #[inline(always)]
-    fn neighbour_retrieval(&self, id: u32, steps: i64) -> f32 {
-        self.neighbour(id, steps).map_or(0.0, |other| self.retrieval(other))
+    fn neighbour_retrieval(&self, weight: f32, id: u32, steps: i64) -> f32 {
+        if weight == 0.0 {
+            return 0.0;
+        }
+        weight * self.neighbour(id, steps).map_or(0.0, |other| self.retrieval(other))
     }
 
     #[inline(always)]
@@ -345,10 +348,10 @@ impl Scorer<'_> {
             let weights = self.neighbour_weights(id, mark);
             parts[Part::Words] = self.words(id);
             parts[Part::Meaning] = self.meaning(id);
-            parts[Part::Before] = weights.before * self.neighbour_retrieval(id, -1)
-                + weights.around * self.neighbour_retrieval(id, -2);
-            parts[Part::After] = weights.after * self.neighbour_retrieval(id, 1)
-                + weights.around * self.neighbour_retrieval(id, 2);
+            parts[Part::Before] = self.neighbour_retrieval(weights.before, id, -1)
+                + self.neighbour_retrieval(weights.around, id, -2);
+            parts[Part::After] = self.neighbour_retrieval(weights.after, id, 1)
+                + self.neighbour_retrieval(weights.around, id, 2);
             parts[Part::Preference] = self.preference(mark, self.retrieval(id));
         } else {
             parts[Part::Relevance] = self.relevance(id).max(f32::MIN_POSITIVE).ln();

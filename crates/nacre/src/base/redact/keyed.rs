@@ -58,8 +58,8 @@ pub(super) fn stems() -> impl Iterator<Item = &'static str> {
 }
 
 /// Tells whether a text may contain a name in other letters.
-pub(super) fn may_be_elsewhere(lower: &str) -> bool {
-    !lower.is_ascii() && lower.chars().any(|c| c > '\u{E0}')
+pub(super) fn may_be_elsewhere(text: &str) -> bool {
+    !text.is_ascii() && text.chars().any(|c| c > '\u{E0}')
 }
 
 /// Tells whether a text is the name of a credential and nothing else, such as the head of a column.

@@ -120,8 +120,7 @@ fn secrets(text: &str) -> Vec<Range<usize>> {
 
 /// Returns the credentials that are not encoded. `longest` is the length of the longest run.
 fn plain_secrets(text: &str, longest: usize) -> Vec<Range<usize>> {
-    let lower = text.to_ascii_lowercase();
-    let present = Present::of(&lower);
+    let present = Present::of(text);
     let mut found = Vec::new();
     form::find(text, longest, &present, &mut found);
     // A token may go on in the next line, or in the next string.
@@ -133,14 +132,14 @@ fn plain_secrets(text: &str, longest: usize) -> Vec<Range<usize>> {
     if present.has_phrase() {
         phrase::find(text, &mut found);
     }
-    let has_name = present.has_name() || keyed::may_be_elsewhere(&lower);
+    let has_name = present.has_name() || keyed::may_be_elsewhere(text);
     if has_name {
         keyed::find(text, &mut found);
         if text.contains('\n') {
             column::find(text, &mut found);
         }
     }
-    near::find(text, &lower, has_name, longest, &mut found);
+    near::find(text, has_name, longest, &mut found);
     found
 }
 
@@ -174,14 +173,12 @@ fn compile(pattern: &str) -> Regex {
 /// Returns the length of the longest run between white space and punctuation that encloses: prose has none that is long enough
 /// for a token.
 fn longest_run(text: &str) -> usize {
-    let (mut longest, mut start) = (0, 0);
-    for (end, byte) in text.bytes().enumerate() {
-        if ENDS_RUN[usize::from(byte)] {
-            longest = longest.max(end - start);
-            start = end + 1;
-        }
+    let (mut longest, mut length) = (0, 0);
+    for byte in text.as_bytes() {
+        length = if ENDS_RUN[usize::from(*byte)] { 0 } else { length + 1 };
+        longest = longest.max(length);
     }
-    longest.max(text.len().saturating_sub(start))
+    longest
 }
 
 /// The bytes that end a run, as a table: every text that is stored or returned passes here.
@@ -206,7 +203,7 @@ fn hidden(text: &str, found: &mut Vec<Range<usize>>) {
         if BASE64_LEN.contains(&(end - start)) && token::is_random(&text.as_bytes()[start..end]) {
             let decoded = decoded(&text[start..end]);
             let mut inside = Vec::new();
-            token::find(&decoded, &Present::of(&decoded.to_ascii_lowercase()), &mut inside);
+            token::find(&decoded, &Present::of(&decoded), &mut inside);
             let is_key = !inside.is_empty()
                 || decoded.contains("PRIVATE KEY")
                 || is_secret_text(&decoded)

@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use memchr::memmem;
 use regex::Regex;
 
 use super::token::{is_dense, is_filler};
@@ -116,7 +117,14 @@ static TYPED: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Adds the ranges of generated characters near words of access. `has_name`: whether the text has the name of a credential.
-pub(super) fn find(text: &str, lower: &str, has_name: bool, longest: usize, found: &mut Vec<Range<usize>>) {
+pub(super) fn find(text: &str, has_name: bool, longest: usize, found: &mut Vec<Range<usize>>) {
+    let has_digits = text.as_bytes().windows(2).any(|two| two.iter().all(u8::is_ascii_digit));
+    let is_spelled = ["s s w", "S S W"].iter().any(|part| memmem::find(text.as_bytes(), part.as_bytes()).is_some());
+    // Most texts end here, before they are copied.
+    if !has_name && !has_digits && !is_spelled {
+        return;
+    }
+    let lower = text.to_ascii_lowercase();
     if has_name && longest >= MIN_RUN_LEN {
         let mut start = 0;
         for line in text.split_inclusive('\n') {
@@ -136,14 +144,13 @@ pub(super) fn find(text: &str, lower: &str, has_name: bool, longest: usize, foun
         let secrets = regex.captures_iter(text).filter_map(|caught| caught.name("secret"));
         found.extend(secrets.map(|one| one.range()));
     };
-    if has_name && text.contains(' ') || lower.contains("p a s s w") {
+    if has_name && text.contains(' ') || is_spelled {
         add(&SPELLED);
     }
-    let has_digits = || text.as_bytes().windows(2).any(|two| two.iter().all(u8::is_ascii_digit));
-    if (lower.contains(" code") || lower.contains("scodes") || lower.contains("-code")) && has_digits() {
+    if has_digits && (lower.contains(" code") || lower.contains("scodes") || lower.contains("-code")) {
         add(&RECOVERY);
     }
-    if THINGS.iter().any(|thing| lower.contains(thing)) && has_digits() {
+    if has_digits && THINGS.iter().any(|thing| lower.contains(thing)) {
         add(&TYPED);
     }
 }

@@ -428,7 +428,7 @@ mod tests {
 
     fn ranges(text: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
-        find(text, &Present::of(&text.to_ascii_lowercase()), &mut found);
+        find(text, &Present::of(text), &mut found);
         found
     }
 

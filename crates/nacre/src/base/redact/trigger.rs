@@ -12,8 +12,8 @@ const PAIRS: usize = 128 * 128;
 static INDEX: LazyLock<Index> = LazyLock::new(Index::new);
 
 struct Index {
-    /// The pairs that have rows, one bit each: most pairs of a text have none.
-    is_rare: [u64; PAIRS / 64],
+    /// Whether each pair has rows: most pairs of a text have none.
+    is_rare: Box<[bool; PAIRS]>,
     /// For each pair, where its rows start.
     starts: Vec<u16>,
     /// A trigger in lower case, where its rarest pair is, and the number of its pattern.
@@ -58,40 +58,61 @@ impl Index {
         let names = add(&mut keyed::stems()) - 1;
         let phrases = add(&mut phrase::CUES.iter().copied()) - 1;
         let (singles, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(trigger, _)| trigger.len() == 1);
-        let mut rows: Vec<(String, usize, usize)> = rows
-            .into_iter()
-            .map(|(trigger, number)| (trigger.clone(), rarest_pair(&trigger), number))
-            .collect();
-        rows.sort_by_key(|(trigger, ..)| pair_of(trigger));
+        let with_place = |(trigger, number): (String, usize)| {
+            let place = rarest_pair(trigger.as_bytes());
+            (pair_at(&trigger, place), (trigger, place, number))
+        };
+        let mut rows: Vec<_> = rows.into_iter().map(with_place).collect();
+        rows.sort_by_key(|(pair, _)| *pair);
         let mut starts = vec![0u16; PAIRS + 1];
-        for (trigger, ..) in &rows {
-            starts[pair_of(trigger) + 1] += 1;
+        let mut is_rare = Box::new([false; PAIRS]);
+        for (pair, _) in &rows {
+            starts[pair + 1] += 1;
+            is_rare[*pair] = true;
         }
         for pair in 0..PAIRS {
             starts[pair + 1] += starts[pair];
         }
-        let mut is_rare = [0; PAIRS / 64];
-        for (trigger, ..) in &rows {
-            let pair = pair_of(trigger);
-            is_rare[pair / 64] |= 1 << (pair % 64);
-        }
+        let rows = rows.into_iter().map(|(_, row)| row).collect();
         let singles = singles.into_iter().map(|(trigger, number)| (trigger.as_bytes()[0], number)).collect();
         Index { is_rare, starts, rows, singles, count, forms, commands, tokens, names, phrases }
     }
 }
 
 /// Returns where the rarest pair of a trigger starts, by how common its characters are in English.
-fn rarest_pair(trigger: &str) -> usize {
-    const COMMON: &[u8] = b" etaoinshrdlucmfwypvbgkjqxz";
-    let rarity = |byte: &u8| COMMON.iter().position(|common| common == byte).unwrap_or(COMMON.len());
-    let windows = trigger.as_bytes().windows(2).enumerate();
-    windows.max_by_key(|(_, two)| rarity(&two[0]) + rarity(&two[1])).map_or(0, |(place, _)| place)
+fn rarest_pair(trigger: &[u8]) -> usize {
+    let rarity = |byte: u8| usize::from(RARITY[usize::from(byte & 127)]);
+    let windows = trigger.windows(2).enumerate();
+    windows.max_by_key(|(_, two)| rarity(two[0]) + rarity(two[1])).map_or(0, |(place, _)| place)
 }
 
-fn pair_of(trigger: &str) -> usize {
-    let place = rarest_pair(trigger);
+/// How rare each character is, as a table: every process that redacts a text makes the index.
+static RARITY: [u8; 128] = {
+    const COMMON: &[u8] = b" etaoinshrdlucmfwypvbgkjqxz";
+    let (mut table, mut at) = ([COMMON.len() as u8; 128], 0u8);
+    while (at as usize) < COMMON.len() {
+        table[COMMON[at as usize] as usize] = at;
+        at += 1;
+    }
+    table
+};
+
+fn pair_at(trigger: &str, place: usize) -> usize {
     pair(trigger.as_bytes()[place], trigger.as_bytes()[place + 1])
 }
+
+/// Each byte in lower case, as a part of a pair: every text that is stored or returned passes here.
+static LOWER: [u8; 256] = {
+    let (mut table, mut byte) = ([0; 256], 0);
+    while byte < table.len() {
+        #[expect(clippy::cast_possible_truncation, reason = "a byte")]
+        {
+            table[byte] = (byte as u8).to_ascii_lowercase() & 127;
+        }
+        byte += 1;
+    }
+    table
+};
 
 fn pair(one: u8, other: u8) -> usize {
     usize::from(one & 127) << 7 | usize::from(other & 127)
@@ -101,31 +122,34 @@ fn pair(one: u8, other: u8) -> usize {
 pub(super) struct Present([u64; 8]);
 
 impl Present {
-    /// Returns the patterns of which a trigger occurs in a text in lower case.
-    pub(super) fn of(lower: &str) -> Present {
+    /// Returns the patterns of which a trigger occurs in a text, in any case.
+    pub(super) fn of(text: &str) -> Present {
         let index = &*INDEX;
         let mut present = Present([0; 8]);
         debug_assert!(index.count <= 512, "the numbers fit");
-        let bytes = lower.as_bytes();
-        let mut before = 0;
+        let bytes = text.as_bytes();
+        let mut pair = 0;
         for (next, byte) in bytes.iter().enumerate() {
-            let pair = pair(before, *byte);
-            before = *byte;
-            if index.is_rare[pair / 64] >> (pair % 64) & 1 == 0 {
+            pair = (pair << 7 | usize::from(LOWER[usize::from(*byte)])) % PAIRS;
+            if !index.is_rare[pair] {
                 continue;
             }
             // The pair of nothing and the first byte is not a pair.
             let Some(place) = next.checked_sub(1) else { continue };
             let (start, end) = (index.starts[pair], index.starts[pair + 1]);
             for (trigger, offset, number) in &index.rows[usize::from(start)..usize::from(end)] {
-                let begins = |from: usize| bytes[from..].starts_with(trigger.as_bytes());
+                let begins = |from: usize| {
+                    let there = bytes.get(from..from + trigger.len());
+                    there.is_some_and(|there| there.eq_ignore_ascii_case(trigger.as_bytes()))
+                };
                 if !present.has(*number) && place.checked_sub(*offset).is_some_and(begins) {
                     present.0[number / 64] |= 1 << (number % 64);
                 }
             }
         }
         for (trigger, number) in &index.singles {
-            if !present.has(*number) && memchr::memchr(*trigger, bytes).is_some() {
+            let is_there = || memchr::memchr2(*trigger, trigger.to_ascii_uppercase(), bytes).is_some();
+            if !present.has(*number) && is_there() {
                 present.0[number / 64] |= 1 << (number % 64);
             }
         }

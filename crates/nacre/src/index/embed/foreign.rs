@@ -70,7 +70,10 @@ impl Word {
 /// Returns the row of a name.
 fn find(name: &[u8]) -> Option<Word> {
     // The block is the last one whose first name is not after the name.
-    let block = BLOCKS.partition_point(|start| first_name(*start) <= name).checked_sub(1)?;
+    let first = usize::from(*name.first()?);
+    let (from, to) = (usize::from(BLOCKS_BEFORE[first]), usize::from(BLOCKS_BEFORE[first + 1]));
+    let among = BLOCKS[from..to].partition_point(|start| first_name(*start) <= name);
+    let block = (from + among).checked_sub(1)?;
     let mut rest = &NAMES[u32::from_le_bytes(BLOCKS[block]) as usize..];
     // The number of bytes that the name shares with the current one. Names before it share less and less often.
     let (mut matched, first) = (0, block * BLOCK_NAMES);
@@ -92,6 +95,25 @@ fn find(name: &[u8]) -> Option<Word> {
     }
     None
 }
+
+/// For each first byte, the number of blocks whose first name begins with a smaller one.
+static BLOCKS_BEFORE: [u16; 257] = {
+    let mut before = [0u16; 257];
+    let (mut byte, mut block) = (0, 0);
+    while byte < before.len() {
+        while block < BLOCKS.len() && (NAMES[u32::from_le_bytes(BLOCKS[block]) as usize + 2] as usize) < byte
+        {
+            block += 1;
+        }
+        assert!(block < 1 << 16, "the number of a block has two bytes");
+        #[expect(clippy::cast_possible_truncation, reason = "checked above")]
+        {
+            before[byte] = block as u16;
+        }
+        byte += 1;
+    }
+    before
+};
 
 fn first_name(start: [u8; 4]) -> &'static [u8] {
     let start = u32::from_le_bytes(start) as usize;
@@ -280,7 +302,8 @@ pub(crate) fn is_foreign(text: &str) -> bool {
 /// Tells whether a run of ASCII is code, a path or a number rather than words.
 fn is_code(run: &str) -> bool {
     let inner = run.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    run.bytes().any(|byte| matches!(byte, b'_' | b'(' | b')' | b'{' | b'}' | b'[' | b']' | b'<' | b'>' | b'='))
+    run.bytes()
+        .any(|byte| matches!(byte, b'_' | b'(' | b')' | b'{' | b'}' | b'[' | b']' | b'<' | b'>' | b'='))
         || inner.bytes().any(|byte| !byte.is_ascii_alphabetic() && !matches!(byte, b'\'' | b'-' | b','))
 }
 

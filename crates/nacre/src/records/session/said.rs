@@ -1,6 +1,7 @@
 //! Extracts the text that a person typed from a message: without injected context, text that a program added,
 //! pasted code and quotations. Only that text is searched, counted and archived.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -20,13 +21,21 @@ pub(crate) fn own(text: &str) -> String {
 /// Returns the prose of a message: [`own`] without code, quotations, URLs, the prefix of a chat channel, and
 /// lines in the format of our listings.
 pub(crate) fn prose(text: &str) -> String {
-    static NOT_PROSE: LazyLock<Regex> = LazyLock::new(|| {
-        // A code fence, inline code, a channel prefix such as `[Telegram Mara id:7 2026-01-15 12:00]`, a URL.
-        Regex::new(r"(?ms)^```.*?(?:^```[^\n]*$|\z)|`[^`\n]{40,}`|\A\s*\[[^\]\n]{0,160}\d[^\]\n]{0,160}\]|\b(?:https?|ftp|file)://\S+")
-            .expect("a constant pattern")
-    });
+    // A code fence, inline code, a URL.
+    const NOT_PROSE: &str = r"(?ms)^```.*?(?:^```[^\n]*$|\z)|`[^`\n]{40,}`|\b(?:https?|ftp|file)://\S+";
+    // A channel prefix such as `[Telegram Mara id:7 2026-01-15 12:00]`.
+    const CHANNEL: &str = r"\A\s*\[[^\]\n]{0,160}\d[^\]\n]{0,160}\]";
+    // Compiled only for a text that may match: that takes longer than everything else here.
+    static WITHOUT_CHANNEL: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(NOT_PROSE).expect("a constant pattern"));
+    static WITH_CHANNEL: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(&format!("{NOT_PROSE}|{CHANNEL}")).expect("constant patterns"));
     let own = own(text);
-    let left = NOT_PROSE.replace_all(&own, " ");
+    let left = match () {
+        () if own.starts_with('[') => WITH_CHANNEL.replace_all(&own, " "),
+        () if own.contains('`') || own.contains("://") => WITHOUT_CHANNEL.replace_all(&own, " "),
+        () => Cow::Borrowed(own.as_str()),
+    };
     let prose = |line: &&str| !line.is_empty() && !line.starts_with('>') && !is_ours(line);
     let lines = left.lines().map(str::trim).filter(prose);
     cut_middle(&lines.collect::<Vec<_>>().join("\n"))
@@ -99,6 +108,7 @@ mod tests {
             ("plain words", "plain words"),
             ("<!-- nacre:memory -->\n[MEMORY]\n- x\n<!-- /nacre:memory -->\nwhat now?", "what now?"),
             ("[Telegram Mara id:77 2026-01-15 12:00 UTC] feed the dog", "feed the dog"),
+            ("[note] see https://example.org/luna", "[note] see"),
             ("<system-reminder>\nbe kind\n</system-reminder>\nfix it", "fix it"),
             ("why does this fail?\n```rust\nlet luna = dog();\n```", "why does this fail?"),
             ("an open fence\n```\nluna", "an open fence"),

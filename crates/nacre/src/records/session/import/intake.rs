@@ -284,13 +284,33 @@ fn without_spans(text: &str, open: &str, close: &str) -> String {
 /// Removes control characters except line breaks and tabs, and normalizes line breaks.
 fn without_control(text: &str) -> Cow<'_, str> {
     let unwanted = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    // Most texts have no byte with which a control character begins.
-    let may_begin = |byte: u8| matches!(byte, 0..b'\t' | 0xb..b' ' | 0x7f | 0xc2);
-    if !text.bytes().any(may_begin) || !text.contains(unwanted) {
+    if !may_have_control(text) || !text.contains(unwanted) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n").replace(unwanted, ""))
 }
+
+/// Tells whether a text has a byte with which an unwanted control character begins. Most have none.
+fn may_have_control(text: &str) -> bool {
+    let mut found = false;
+    for byte in text.as_bytes() {
+        found |= BEGINS_CONTROL[usize::from(*byte)];
+    }
+    found
+}
+
+static BEGINS_CONTROL: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        table[byte] = byte != b'\n' as usize && byte != b'\t' as usize;
+        byte += 1;
+    }
+    table[0x7f] = true;
+    // Two bytes: U+0080 to U+009F.
+    table[0xc2] = true;
+    table
+};
 
 /// Returns a name as an author: short, on one line, without control characters.
 pub(super) fn named(name: &str) -> Author {
