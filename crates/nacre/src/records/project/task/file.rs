@@ -129,14 +129,25 @@ impl TaskRecords {
     }
 }
 
+/// Returns how many tasks a `tasks.json` has.
+pub(crate) fn count(path: &Path, text: &str) -> Result<usize> {
+    let records = parse(path, text)?;
+    let bad = |problem| Error::BadTasks { path: path.to_owned(), problem: message(problem) };
+    check_all(&records).map(|checked| checked.len()).map_err(bad)
+}
+
+/// Reads the tasks of a file. A bare list of tasks is accepted too.
+fn parse(path: &Path, text: &str) -> Result<Vec<Record>> {
+    serde_json::from_str::<File>(text)
+        .map(|file| file.tasks)
+        .or_else(|problem| serde_json::from_str::<Vec<Record>>(text).map_err(|_| problem))
+        .map_err(|problem| Error::BadTasks { path: path.to_owned(), problem: problem.to_string() })
+}
+
 /// Imports a `tasks.json` as a whole or not at all.
 pub(crate) fn import(db: &Connection, path: &Path, text: &str, by: (&str, &str)) -> Result<TaskImportReport> {
     let bad = |problem: String| Error::BadTasks { path: path.to_owned(), problem };
-    // A bare list of tasks is accepted too.
-    let records = serde_json::from_str::<File>(text)
-        .map(|file| file.tasks)
-        .or_else(|problem| serde_json::from_str::<Vec<Record>>(text).map_err(|_| problem))
-        .map_err(|problem| bad(problem.to_string()))?;
+    let records = parse(path, text)?;
     insert_all(db, &records, by).map_err(|problem| match problem {
         Problem::Store(error) => error,
         problem => bad(message(problem)),
