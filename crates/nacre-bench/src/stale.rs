@@ -312,7 +312,7 @@ fn things(desk: &Desk) -> Result<Vec<Thing>> {
     Ok(things)
 }
 
-/// Takes at most so many of a list, from all parts of it.
+/// Takes at most `most` elements of a list, from all parts of it.
 fn spread<T: Copy>(list: &[T], most: usize) -> impl Iterator<Item = T> + use<'_, T> {
     let step = list.len().div_ceil(most).max(1);
     list.iter().copied().step_by(step)

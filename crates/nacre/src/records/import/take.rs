@@ -91,7 +91,7 @@ pub(super) enum Thing {
     },
 }
 
-/// What another program knows of an entry besides its text.
+/// The state of an entry in another program.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EntryState {
     pub(super) score: i64,
@@ -108,7 +108,7 @@ pub(super) enum Past {
     Archived(Time),
 }
 
-/// What another program knows of a fact besides its value.
+/// The use of a fact in another program.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FactUse {
     pub(super) importance: Option<f64>,
@@ -729,7 +729,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Cuts a text into pieces of at most so many characters, at paragraphs, lines, sentences or words.
+/// Cuts a text into pieces of at most `most` characters, at paragraphs, lines, sentences or words.
 fn split(text: &str, most: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut rest = text.trim();

@@ -1,9 +1,9 @@
 //! `tasks.json` and `items.json` in the group's folder: the tasks and items as files that a person reads and edits, kept in step
 //! with the rows.
 //!
-//! What a file said when it and the rows last agreed is stored. An edit is what differs from that, field by field, so a change
-//! of the rows in the meantime stays. An edit that can't be read changes nothing: neither the rows nor the file, until it is
-//! mended. A task that is taken out of the file is archived, and an item is removed.
+//! The database stores the file as it was when it and the rows last agreed. An edit is the difference from that, field by field,
+//! so a change of the rows in the meantime stays. An edit that can't be read changes nothing: neither the rows nor the file, until
+//! it is mended. A task that is taken out of the file is archived, and an item is removed.
 //!
 //! The file is written after the rows. A crash in between leaves an older file, which the next call brings up to date.
 
@@ -45,12 +45,12 @@ impl LiveFile {
     }
 }
 
-/// What is stored about a file.
+/// The stored state of a file.
 #[derive(Default)]
 struct Known {
     /// The hash of the file when it and the rows agreed.
     hash: String,
-    /// What it said then: the last versions of `tasks.json`, and the hash of each item of `items.json`.
+    /// Its content then: the last versions of `tasks.json`, and the hash of each item of `items.json`.
     base: String,
     problem: Option<String>,
 }

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What the code of a repository defines.
+/// The flags and subcommands that the code of a repository defines.
 #[derive(Debug, Default)]
 pub(super) struct Definitions {
     flags: HashSet<String>,
@@ -190,7 +190,7 @@ impl Definitions {
     }
 }
 
-/// Languages in which a text may stand between single or back quotes.
+/// Languages in which single or back quotes may enclose a text.
 const QUOTED_IN_ANY_WAY: &[&str] =
     &["py", "js", "mjs", "cjs", "ts", "tsx", "jsx", "go", "rb", "php", "lua", "ex", "exs", "dart", "pl"];
 

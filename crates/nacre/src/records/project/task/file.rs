@@ -168,7 +168,7 @@ pub(crate) fn apply(db: &Connection, versions: &[String], text: &str, now: Time)
     };
     let mut versions = versions.iter().rev().map(version);
     let last = versions.next().unwrap_or_default();
-    // Nobody saves an older version as it was: whoever seems to has taken the changes back.
+    // Nobody saves an older version unchanged: a file that equals one has the later changes taken back.
     let older =
         versions.map(|version| (distance(&version, &records), version)).filter(|(distance, _)| *distance > 0);
     let nearest = older.min_by_key(|(distance, _)| *distance);
@@ -278,7 +278,7 @@ fn apply_records(
             insert_block(db, id, *blocker)?;
         }
     }
-    // What was taken out of the file is archived, so that nothing is lost.
+    // A task that was taken out of the file is archived, so that nothing is lost.
     for id in base.keys().filter(|id| records.iter().all(|record| record.id != **id)) {
         if get(db, *id).is_ok_and(|task| task.archived.is_none()) {
             db.run("UPDATE tasks SET archived_at = $2 WHERE number = $1", (id, now))?;
