@@ -185,6 +185,18 @@ pub enum Bench {
         #[arg(long)]
         show: bool,
     },
+    /// Staleness watch: how many planted and real renames and deletions in repositories are found, and how many marks are wrong
+    Stale {
+        /// Git repositories; each is cloned
+        #[arg(required = true)]
+        repositories: Vec<PathBuf>,
+        /// How many commits back the history starts
+        #[arg(long, default_value_t = 200)]
+        commits: usize,
+        /// Also list the errors
+        #[arg(long)]
+        list: bool,
+    },
     /// Cost of syncing: operations of another machine, a round with nothing new, and a write on a synced machine
     Sync {
         /// Operations of the other machine

@@ -29,6 +29,7 @@ mod report;
 mod serve;
 mod session;
 mod speed;
+mod stale;
 mod summary;
 mod sync;
 
@@ -75,6 +76,7 @@ fn run(Cli { global, bench }: Cli) -> Result<ExitCode> {
         Bench::Notes { folders, list } => notes::run(&folders, list, &global),
         Bench::Boot { runs } => boot::run(runs, &global),
         Bench::Summary { data, half, show } => summary::run(&data, &half, show, &global),
+        Bench::Stale { repositories, commits, list } => stale::run(&repositories, commits, list, &global),
         Bench::Sync { operations } => sync::run(operations, &global),
         Bench::Session { megabytes } => session::run(megabytes, &global),
         Bench::Cold { rows, runs } => cold::run(rows, runs, &global),

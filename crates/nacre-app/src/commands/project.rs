@@ -180,8 +180,9 @@ fn import(context: &Context, file: &std::path::Path) -> Result<()> {
     if context.global.json {
         return render::json(&serde_json::to_value(&done)?);
     }
-    let mut text =
-        format!("{} added, {} already here\n", render::count(done.added, "task", "tasks"), done.present);
+    let changed = if done.changed > 0 { format!(", {} changed", done.changed) } else { String::new() };
+    let added = render::count(done.added, "task", "tasks");
+    let mut text = format!("{added} added{changed}, {} already here\n", done.present);
     for (theirs, ours) in &done.renamed {
         text.push_str(&format!("  {theirs} is {ours} here\n"));
     }

@@ -57,7 +57,7 @@ fn list(context: &Context) -> Result<ExitCode> {
 
 fn check(context: &Context) -> Result<ExitCode> {
     let bar = Progress::busy(context.global.json, "Comparing");
-    let done = context.enter_whole("stale check", |view| nacre::stale::check(view));
+    let done = context.enter_whole("stale check", nacre::stale::check);
     drop(bar);
     let done = done?;
     if context.global.json {

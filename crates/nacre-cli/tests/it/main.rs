@@ -53,6 +53,8 @@ mod graph;
 mod workplace;
 // Projects: knowledge taken out of files, tasks, jobs.
 mod project;
+// Memories that name something that is gone.
+mod stale;
 // Plugins: programs of others that behave, and more that do not.
 mod packaging;
 mod plugin;

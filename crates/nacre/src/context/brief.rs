@@ -80,7 +80,7 @@ pub struct BriefEntry {
     /// The project in which it was stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectName>,
-    /// What it names and the repository of its project no longer has.
+    /// The things that it names and the repository of its project no longer has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stale: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

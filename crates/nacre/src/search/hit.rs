@@ -98,7 +98,7 @@ pub struct EntryHit {
     /// Why it is not current, if it is not: `superseded` or `archived`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub past: Option<&'static str>,
-    /// What it names and the repository of its project no longer has.
+    /// The things that it names and the repository of its project no longer has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
     pub stale: Vec<String>,

@@ -58,7 +58,7 @@ struct LeanHit {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     newer: Option<String>,
-    /// What it names and the repository no longer has.
+    /// The things that it names and the repository no longer has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
     stale: Vec<String>,

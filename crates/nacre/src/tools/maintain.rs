@@ -76,7 +76,7 @@ pub static JOBS: [Job; 8] = [
     Job {
         name: "stale",
         about: "compare memories that name files, flags, versions, commands and branches with their repository",
-        schedule: Schedule::daily(4, 45),
+        schedule: Schedule::daily(4, 30),
         run: stale,
     },
 ];

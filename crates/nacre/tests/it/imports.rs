@@ -880,8 +880,11 @@ fn an_export_of_others_leads_nowhere_and_breaks_nothing() {
     other.check();
 }
 
-/// A store of a design, the profile of that design, and where each of its texts must be found.
-const DESIGNS: &[(&str, &[(&str, &str)], &str, &str)] = &[
+/// Files by their path, and their texts.
+type Texts = [(&'static str, &'static str)];
+
+/// A format, its files, the path that is imported, and the profile of that design.
+const DESIGNS: &[(&str, &Texts, &str, &str)] = &[
     ("nanoclaw", NANOCLAW, "", "nanoclaw"),
     ("carapace", CARAPACE, "", "carapace"),
     ("koshi", KOSHI, "koshi.db", "koshi"),

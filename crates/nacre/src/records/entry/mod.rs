@@ -265,7 +265,7 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(skip)]
     pub data: Option<Data>,
-    /// What it names and the repository of its project no longer has, such as `src/a.rs is gone`.
+    /// The things that it names and the repository of its project no longer has, such as `src/a.rs is gone`.
     #[serde(skip_serializing_if = "Vec::is_empty", skip_deserializing)]
     #[schemars(skip)]
     pub stale: Vec<String>,

@@ -36,7 +36,7 @@ pub(super) fn claims(path: &Path) -> bool {
         || path.join("sessions/sessions.json").is_file() && has_transcripts()
 }
 
-/// What a JSON file holds.
+/// The content of a JSON file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Items,

@@ -46,7 +46,7 @@ fn folders(path: &Path) -> Vec<(String, PathBuf)> {
 pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
     for (project, path) in folders(&source.path) {
         // Named after the project only, so that the same folder has the same name however it was reached.
-        let memory = Source { path, name: String::new() };
+        let memory = Source { path, name: String::new(), scratch: PathBuf::new() };
         let found = memory.markdown();
         for (path, why) in found.passed {
             sink.skip(&format!("{project}/{path}"), why);

@@ -397,6 +397,7 @@ pub fn import(
         return Err(Error::NeedsPrivate { tool: "import".into() });
     }
     let source = Source::open(&format.inside(path), options.name.as_deref()).map_err(bad)?;
+    let source = Source { scratch: view.folder().to_owned(), ..source };
     // Otherwise it would be imported again with every import.
     if std::fs::canonicalize(view.folder()).is_ok_and(|own| source.path.starts_with(own)) {
         return Err(bad("is in the group's own folder, which is already searched".to_owned()));

@@ -20,6 +20,8 @@ pub(super) struct Source {
     pub(super) path: PathBuf,
     /// Its name here.
     pub(super) name: String,
+    /// The folder for copies that reading needs.
+    pub(super) scratch: PathBuf,
 }
 
 /// A text file of a source.
@@ -45,7 +47,7 @@ impl Source {
         let path = fs::canonicalize(path).map_err(|problem| format!("can't be read: {problem}"))?;
         let own = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name = name.map_or(own, str::to_owned);
-        Ok(Source { path, name })
+        Ok(Source { path, name, scratch: PathBuf::new() })
     }
 
     /// Returns the file with this path within the source; the source itself if it is a file.

@@ -36,7 +36,7 @@ pub(super) fn databases(path: &Path, table: &str, columns: &[&str]) -> Vec<PathB
 
 /// Opens a database of a source. One that can't be opened is skipped.
 pub(super) fn open(path: &Path, name: &str, sink: &mut Sink<'_>) -> Option<ForeignDb> {
-    match ForeignDb::open(path, &sink.scratch()) {
+    match ForeignDb::open(path, sink.scratch()) {
         Ok(db) => Some(db),
         Err(why) => {
             sink.skip(name, why);

@@ -10,7 +10,7 @@ mod step;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::BufRead;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::identity::{self, Author, NewRow, Origin, Row, hash};
 use super::source::{MAX_TEXT_BYTES, Source};
@@ -25,7 +25,7 @@ use crate::group::View;
 use crate::index::Lexicon;
 use crate::records::entry::{self, EntryType, MAX_TAG_CHARS, MAX_TAGS};
 use crate::records::project::live::{self, LiveFile};
-use crate::records::project::{item, task};
+use crate::records::project::{TaskImportReport, item, task};
 use crate::records::session::{self, import as transcript};
 use crate::records::tombstone::Tombstones;
 use crate::records::workspace::change;
@@ -91,7 +91,7 @@ pub(super) enum Thing {
     },
 }
 
-/// What another program knows of an entry besides its text.
+/// The state of an entry in another program.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EntryState {
     pub(super) score: i64,
@@ -108,7 +108,7 @@ pub(super) enum Past {
     Archived(Time),
 }
 
-/// What another program knows of a fact besides its value.
+/// The use of a fact in another program.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FactUse {
     pub(super) importance: Option<f64>,
@@ -636,8 +636,8 @@ impl<'a> Sink<'a> {
     }
 
     /// Returns the folder for copies that reading needs.
-    pub(super) fn scratch(&self) -> PathBuf {
-        self.view.folder().to_owned()
+    pub(super) fn scratch(&self) -> &'a Path {
+        &self.source.scratch
     }
 
     /// Names a setting of Nacre that does what the source was set to.
@@ -652,6 +652,10 @@ impl<'a> Sink<'a> {
         let take =
             |db: &Connection| task::import(db, file, text, (caller.actor_name(), task::IMPORT_SESSION));
         let done = match dry_run {
+            // A group that nobody has written to stays so.
+            true if !self.view.is_on_disk() => {
+                task::count(file, text).map(|added| TaskImportReport { added, ..TaskImportReport::default() })
+            }
             true => self.view.write(|tx| tx.undone(take)),
             false => self.view.write(|tx| {
                 let done = take(tx)?;
@@ -700,6 +704,10 @@ impl<'a> Sink<'a> {
         self.follow_live(LiveFile::Items)?;
         let take =
             |db: &Connection, lexicon: &mut Lexicon| item::import(db, lexicon, folder, &items, caller.now);
+        if dry_run && !self.view.is_on_disk() {
+            self.count("item").added += items.len();
+            return Ok(());
+        }
         let done = self.view.write_indexed(|tx, lexicon| match dry_run {
             true => tx.undone(|tx| take(tx, lexicon)),
             false => {
@@ -721,7 +729,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// Cuts a text into pieces of at most so many characters, at paragraphs, lines, sentences or words.
+/// Cuts a text into pieces of at most `most` characters, at paragraphs, lines, sentences or words.
 fn split(text: &str, most: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut rest = text.trim();

@@ -1,9 +1,9 @@
 //! `tasks.json` and `items.json` in the group's folder: the tasks and items as files that a person reads and edits, kept in step
 //! with the rows.
 //!
-//! What a file said when it and the rows last agreed is stored. An edit is what differs from that, field by field, so a change
-//! of the rows in the meantime stays. An edit that can't be read changes nothing: neither the rows nor the file, until it is
-//! mended. A task that is taken out of the file is archived, and an item is removed.
+//! The database stores the file as it was when it and the rows last agreed. An edit is the difference from that, field by field,
+//! so a change of the rows in the meantime stays. An edit that can't be read changes nothing: neither the rows nor the file, until
+//! it is mended. A task that is taken out of the file is archived, and an item is removed.
 //!
 //! The file is written after the rows. A crash in between leaves an older file, which the next call brings up to date.
 
@@ -45,12 +45,12 @@ impl LiveFile {
     }
 }
 
-/// What is stored about a file.
+/// The stored state of a file.
 #[derive(Default)]
 struct Known {
     /// The hash of the file when it and the rows agreed.
     hash: String,
-    /// What it said then: the last versions of `tasks.json`, and the hash of each item of `items.json`.
+    /// Its content then: the last versions of `tasks.json`, and the hash of each item of `items.json`.
     base: String,
     problem: Option<String>,
 }
@@ -118,7 +118,6 @@ fn take(
         false => decode(bytes).map(|(text, _)| text),
     };
     let caller = view.caller();
-    let folder = view.folder().to_string_lossy().into_owned();
     let group = view.name().to_string();
     let applied = read.map_err(Edit::Bad).and_then(|text| {
         view.write_indexed(|tx, lexicon| {
@@ -126,7 +125,7 @@ fn take(
                 LiveFile::Tasks => task::apply(tx, &versions(&base), &text, caller.now)?,
                 LiveFile::Items => {
                     let mut writer = Writer::new(tx, lexicon)?;
-                    let changed = apply_items(tx, &mut writer, &base, &text, (&group, &folder), caller)?;
+                    let changed = apply_items(tx, &mut writer, &base, &text, &group, caller)?;
                     writer.finish()?;
                     changed
                 }
@@ -220,7 +219,7 @@ fn apply_items(
     writer: &mut Writer<'_>,
     base: &str,
     text: &str,
-    (group, folder): (&str, &str),
+    group: &str,
     caller: &Caller,
 ) -> Result<usize> {
     let bad = |problem: String| Error::BadTask { problem };
@@ -247,7 +246,7 @@ fn apply_items(
         let known = item::get(db, &item.id)?;
         let project = match &known {
             Some(known) => super::known(db, &known.project)?.number,
-            None => project_of(db, named.project.as_deref(), group, folder)?,
+            None => project_of(db, named.project.as_deref(), group)?,
         };
         item::put(db, writer, project, item, caller.now)?;
         changed += 1;
@@ -260,7 +259,7 @@ fn apply_items(
 }
 
 /// Returns the project of a new item: the named one, the only one, or one of the group itself.
-fn project_of(db: &Connection, named: Option<&str>, group: &str, folder: &str) -> Result<i64> {
+fn project_of(db: &Connection, named: Option<&str>, group: &str) -> Result<i64> {
     if let Some(name) = named {
         let problem = |error: Error| Error::BadTask { problem: error.to_string() };
         let name = name.parse().map_err(|error: crate::base::ids::BadId| problem(error.into()))?;
@@ -271,15 +270,12 @@ fn project_of(db: &Connection, named: Option<&str>, group: &str, folder: &str) -
     if let [only] = numbers[..] {
         return Ok(only);
     }
-    let sql = "SELECT number FROM projects WHERE folder = $1 OR name = $2 ORDER BY folder = $1 DESC LIMIT 1";
-    if let Some(number) = db.row(sql, (folder, group), |row| row.get(0))? {
+    if let Some(number) = db.row("SELECT number FROM projects WHERE name = $1", [group], |row| row.get(0))? {
         return Ok(number);
     }
-    db.one(
-        "INSERT INTO projects (name, folder, extract) VALUES ($1, $2, false) RETURNING number",
-        (group, folder),
-        |row| row.get(0),
-    )
+    // No folder: items that a person wrote come from none.
+    let sql = "INSERT INTO projects (name, folder, extract) VALUES ($1, $2, false) RETURNING number";
+    db.one(sql, (group, format!("group {group}")), |row| row.get(0))
 }
 
 /// The fields of an item that an edit may change.

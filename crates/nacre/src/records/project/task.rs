@@ -21,7 +21,7 @@ use crate::index::{self, Passage};
 use crate::store::{Connection, Row};
 
 pub use file::TaskImportReport;
-pub(crate) use file::{IMPORT_SESSION, TaskRecords, apply, as_file, import};
+pub(crate) use file::{IMPORT_SESSION, TaskRecords, apply, as_file, count, import};
 
 /// The kind of a task's passage.
 pub(crate) const KIND: &str = "task";

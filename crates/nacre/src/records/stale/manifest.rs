@@ -7,7 +7,7 @@ use toml::Table;
 
 use super::mention::Runner;
 
-/// What all manifests of a repository declare.
+/// The declarations of all manifests of a repository.
 #[derive(Debug, Default)]
 pub(super) struct Manifests {
     versions: HashMap<String, Versions>,

@@ -50,7 +50,7 @@ pub(super) const RUNNERS: &[(&str, Runner)] = &[
     ("task", Runner::Task),
 ];
 
-/// What has the definition of a command.
+/// The place of the definition of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Runner {
     /// A recipe of a `justfile`.

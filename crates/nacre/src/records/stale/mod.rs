@@ -58,7 +58,7 @@ pub struct GoneThing {
     pub kind: String,
     /// As the memory names it.
     pub name: String,
-    /// What took its place, if that is known.
+    /// Its successor, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub successor: Option<String>,
     /// When the check first missed it.
@@ -70,7 +70,7 @@ redact! {
     GoneThing { kind, name, successor / gone_at }
 }
 
-/// What a repository had when a memory was written.
+/// The things that a repository had when a memory was written.
 #[derive(Default)]
 pub(crate) struct Observed {
     seen: Vec<Mention>,
@@ -101,7 +101,7 @@ pub(crate) fn record(db: &Connection, entry: &Entry, observed: &Observed, now: T
         .try_for_each(|one| see(db, entry.id.as_str(), one, now))
 }
 
-/// What is stored about a thing that a memory names.
+/// The stored state of a thing that a memory names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Known {
     gone_at: Option<Time>,

@@ -102,7 +102,7 @@ impl Repository {
         if files.has(name) {
             return Presence::Present;
         }
-        // What exists and is not tracked may be a build output, or not be added yet.
+        // A path that exists and is not tracked may be a build output, or not be added yet.
         let is_there = files.folders.iter().any(|folder| fs::symlink_metadata(folder.join(name)).is_ok());
         if is_there { Presence::Unknown } else { Presence::Absent(files.only_of_name(name)) }
     }
@@ -196,7 +196,7 @@ fn present(is_there: bool) -> Presence {
     if is_there { Presence::Present } else { Presence::Absent(None) }
 }
 
-/// Tells whether a file belongs to the code of others.
+/// Tells whether a file belongs to third-party code.
 fn is_foreign(path: &str) -> bool {
     path.split('/')
         .any(|part| matches!(part, "node_modules" | "vendor" | "third_party" | "fixtures" | "testdata"))

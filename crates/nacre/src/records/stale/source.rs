@@ -1,18 +1,23 @@
 //! Finds the flags and subcommands that the source code of a repository defines.
 //!
-//! Documents and tests also name flags, among them those of other programs and of the past. Only code counts: a literal
-//! `--flag`, a field of a parser that derives its flags, or an argument of a function that defines one.
+//! Documents and tests also name flags, among them those of other programs and of the past. Only code counts: a field of a
+//! parser that derives its flags, an argument of a function that defines one, or, in a language in which the repository has
+//! neither, a literal `--flag`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What the code of a repository defines.
+/// The flags and subcommands that the code of a repository defines.
 #[derive(Debug, Default)]
 pub(super) struct Definitions {
     flags: HashSet<String>,
     subcommands: HashSet<String>,
+    /// Literal flags, by the ending of the files that have them.
+    literals: HashMap<String, HashSet<String>>,
+    /// The endings of files that define flags in another way. Their literals only use flags.
+    definers: HashSet<String>,
 }
 
 /// The endings of files with code.
@@ -58,6 +63,8 @@ pub(super) fn is_code(path: &str) -> bool {
 
 static LITERAL: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"["'`]([^"'`\n]{1,80})["'`]"#).expect("a constant pattern"));
+static DOUBLE_QUOTED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#""([^"\n]{1,80})""#).expect("a constant pattern"));
 static FLAG: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?:^|[\s,|/\[(])(--[a-z][a-z0-9]+(?:-[a-z0-9]+)*)(?:$|[\s=<\[,|)/])")
         .expect("a constant pattern")
@@ -67,12 +74,22 @@ static FIELD: LazyLock<Regex> = LazyLock::new(|| {
 });
 static VARIANT: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\s*([A-Z][A-Za-z0-9]*)\s*(?:[,({=]|$)").expect("a constant pattern"));
+/// The names in an attribute. Others that it has refer to another argument.
+static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+    let names = r#"(?:\[[^\]]*\]|"[^"]*")"#;
+    Regex::new(&format!(r"\b(?:long|name|(?:visible_)?alias(?:es)?)\s*=\s*{names}"))
+        .expect("a constant pattern")
+});
+static LONG_NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\blong\s*=").expect("a constant pattern"));
 static NAME: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$").expect("a constant pattern"));
 
 impl Definitions {
     pub(super) fn has_flag(&self, flag: &str) -> bool {
-        self.flags.contains(flag)
+        let is_literal = |(ending, flags): (&String, &HashSet<String>)| {
+            !self.definers.contains(ending) && flags.contains(flag)
+        };
+        self.flags.contains(flag) || self.literals.iter().any(is_literal)
     }
 
     pub(super) fn has_subcommand(&self, name: &str) -> bool {
@@ -81,40 +98,47 @@ impl Definitions {
 
     /// Adds what a file defines.
     pub(super) fn add(&mut self, path: &str, text: &str) {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let ending = name.rsplit_once('.').map_or("sh", |(_, ending)| ending);
         // The tests of a Rust file are in its last module.
-        let text = if path.ends_with(".rs") {
-            text.split("#[cfg(test)]\nmod ").next().unwrap_or(text)
-        } else {
-            text
-        };
-        if path.ends_with(".rs")
+        let text =
+            if ending == "rs" { text.split("#[cfg(test)]\nmod ").next().unwrap_or(text) } else { text };
+        let before = self.flags.len();
+        if ending == "rs"
             && (text.contains("#[arg") || text.contains("#[clap") || text.contains("Subcommand"))
         {
             self.derived(text);
         }
-        let is_shell = [".sh", ".bash", ".zsh", ".fish"].iter().any(|ending| path.ends_with(ending))
-            || !path.rsplit('/').next().unwrap_or(path).contains('.');
+        let is_shell = ["sh", "bash", "zsh", "fish"].contains(&ending);
+        let literal = if QUOTED_IN_ANY_WAY.contains(&ending) { &*LITERAL } else { &*DOUBLE_QUOTED };
         for line in text.lines().filter(|line| !is_comment(line)) {
             if is_shell {
-                self.flags.extend(FLAG.captures_iter(&spaced(line)).map(|found| found[1].to_owned()));
+                let taken = spaced(taken_by_script(line));
+                self.flags.extend(FLAG.captures_iter(&taken).map(|found| found[1].to_owned()));
                 continue;
             }
             let literals =
-                || LITERAL.captures_iter(line).map(|found| found.get(1).expect("it has one group").as_str());
-            for literal in literals().filter(|literal| literal.contains("--")) {
-                // `-n, --name <FILE>` defines it, a sentence that names it does not.
-                if literal.split_whitespace().count() <= 4 {
-                    self.flags.extend(FLAG.captures_iter(literal).map(|found| found[1].to_owned()));
-                }
-            }
-            if DEFINE_FLAG.iter().any(|define| line.contains(define)) {
+                || literal.captures_iter(line).map(|found| found.get(1).expect("it has one group").as_str());
+            let defines = DEFINE_FLAG.iter().any(|define| line.contains(define));
+            // `-n, --name <FILE>` names a flag, a sentence that has one does not.
+            let short = literals()
+                .filter(|literal| literal.contains("--") && literal.split_whitespace().count() <= 4);
+            let flags =
+                short.flat_map(|literal| FLAG.captures_iter(literal).map(|found| found[1].to_owned()));
+            if defines {
+                self.flags.extend(flags);
                 let names = literals().filter(|name| NAME.is_match(name));
                 self.flags.extend(names.map(|name| format!("--{}", name.replace('_', "-"))));
+            } else {
+                self.literals.entry(ending.to_owned()).or_default().extend(flags);
             }
             if DEFINE_COMMAND.iter().any(|define| line.contains(define)) {
                 let names = literals().filter_map(|literal| literal.split_whitespace().next());
                 self.subcommands.extend(names.filter(|name| NAME.is_match(name)).map(str::to_owned));
             }
+        }
+        if self.flags.len() > before && !is_shell {
+            self.definers.insert(ending.to_owned());
         }
     }
 
@@ -133,13 +157,14 @@ impl Definitions {
                 let whole = std::mem::take(&mut attribute);
                 derives |= whole.starts_with("#[derive") && whole.contains("Subcommand");
                 let is_flag = whole.starts_with("#[arg") || whole.starts_with("#[clap");
-                has_long |= is_flag && whole.contains("long");
-                if is_flag || whole.starts_with("#[command") {
-                    let names = LITERAL.captures_iter(&whole).map(|found| found[1].to_owned());
+                // With a name of its own, the flag has nothing to do with the field.
+                has_long |= is_flag && whole.contains("long") && !LONG_NAME.is_match(&whole);
+                for named in NAMED.captures_iter(&whole) {
+                    let names = DOUBLE_QUOTED.captures_iter(&named[0]).map(|found| found[1].to_owned());
                     for name in names.filter(|name| NAME.is_match(name)) {
-                        if is_flag && whole.contains("long") {
+                        if is_flag {
                             self.flags.insert(format!("--{name}"));
-                        } else {
+                        } else if whole.starts_with("#[command") {
                             self.subcommands.insert(name);
                         }
                     }
@@ -165,10 +190,17 @@ impl Definitions {
     }
 }
 
-/// Functions whose text arguments are flags without their dashes.
+/// Languages in which single or back quotes may enclose a text.
+const QUOTED_IN_ANY_WAY: &[&str] =
+    &["py", "js", "mjs", "cjs", "ts", "tsx", "jsx", "go", "rb", "php", "lua", "ex", "exs", "dart", "pl"];
+
+/// Functions whose text arguments are flags, with or without their dashes.
 const DEFINE_FLAG: &[&str] = &[
     "flag.",
     "Flags()",
+    "add_argument(",
+    "click.option",
+    "@option",
     ".option(",
     ".Option(",
     "add_option(",
@@ -192,6 +224,17 @@ const DEFINE_COMMAND: &[&str] = &[
 fn is_comment(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("//") || line.starts_with('*') || line.starts_with("# ") || line.starts_with("/*")
+}
+
+/// Returns the part of a line of the shell that takes a flag: a pattern of `case`, or a comparison. Others pass flags on.
+fn taken_by_script(line: &str) -> &str {
+    let bare = line.trim_start();
+    let pattern = bare.split_once(')').map(|(pattern, _)| pattern).filter(|pattern| !pattern.contains(' '));
+    match pattern.filter(|_| bare.starts_with(['-', '(', '"', '\''])) {
+        Some(pattern) => pattern,
+        None if ["= \"--", "= '--", "= --"].iter().any(|compare| line.contains(compare)) => line,
+        None => "",
+    }
 }
 
 /// Puts spaces around the characters that enclose a word of the shell.
@@ -245,6 +288,8 @@ mod tests {
             ("main.go", "flag.BoolVar(&x, \"dry-run\", false, \"\")", "--dry-run"),
             ("cmd.go", "cmd.Flags().StringP(\"out\", \"o\", \"\", \"help\")", "--out"),
             ("scripts/check", "case \"$1\" in\n  --fast) fast=1 ;;", "--fast"),
+            ("scripts/check", "  -f|--fast) fast=1 ;;", "--fast"),
+            ("run.sh", "if [ \"$1\" = \"--fast\" ]; then", "--fast"),
         ] {
             let found = read(path, text);
             assert!(found.has_flag(flag), "{path}: {text}: {found:?}");
@@ -257,10 +302,18 @@ mod tests {
             ("a.rs", "// use --gone instead"),
             ("a.rs", "let hint = \"run it again without --gone to apply the change\";"),
             ("a.rs", "fn gone(gone: bool) {}"),
+            ("run.sh", "heron serve --gone --port 1 $(date)"),
+            ("a.rs", "    #[arg(long = \"other\")]\n    gone: bool,"),
+            ("a.rs", "    #[arg(long, conflicts_with = \"gone\")]\n    other: bool,"),
             ("a.rs", "fn a() {}\n#[cfg(test)]\nmod tests {\n    run([\"--gone\"]);\n}"),
         ] {
             assert!(!read(path, text).has_flag("--gone"), "{path}: {text}");
         }
+        // Where flags are derived, a literal only uses one, perhaps of another program.
+        let mut found = read("args.rs", "    #[arg(long)]\n    here: bool,");
+        found.add("run.rs", "Command::new(\"git\").arg(\"--gone\")");
+        assert!(found.has_flag("--here") && !found.has_flag("--gone"), "{found:?}");
+        assert!(read("run.rs", "if word == \"--kept\" {").has_flag("--kept"));
         for path in ["tests/it/cli.rs", "docs/a.py", "README.md", "src/a_test.go", "src/a.test.ts"] {
             assert!(!is_code(path), "{path}");
         }

@@ -106,7 +106,7 @@ pub static DISPUTES: [Dispute; 33] = [
     dispute(
         11,
         "Are files or the database authoritative?",
-        &["documents.index"],
+        &["documents.index", "documents.live_json"],
         "Memories and facts are rows, prose is files; each can be converted to the other, and rows name their source.",
     ),
     dispute(

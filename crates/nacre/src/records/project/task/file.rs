@@ -129,14 +129,25 @@ impl TaskRecords {
     }
 }
 
+/// Returns how many tasks a `tasks.json` has.
+pub(crate) fn count(path: &Path, text: &str) -> Result<usize> {
+    let records = parse(path, text)?;
+    let bad = |problem| Error::BadTasks { path: path.to_owned(), problem: message(problem) };
+    check_all(&records).map(|checked| checked.len()).map_err(bad)
+}
+
+/// Reads the tasks of a file. A bare list of tasks is accepted too.
+fn parse(path: &Path, text: &str) -> Result<Vec<Record>> {
+    serde_json::from_str::<File>(text)
+        .map(|file| file.tasks)
+        .or_else(|problem| serde_json::from_str::<Vec<Record>>(text).map_err(|_| problem))
+        .map_err(|problem| Error::BadTasks { path: path.to_owned(), problem: problem.to_string() })
+}
+
 /// Imports a `tasks.json` as a whole or not at all.
 pub(crate) fn import(db: &Connection, path: &Path, text: &str, by: (&str, &str)) -> Result<TaskImportReport> {
     let bad = |problem: String| Error::BadTasks { path: path.to_owned(), problem };
-    // A bare list of tasks is accepted too.
-    let records = serde_json::from_str::<File>(text)
-        .map(|file| file.tasks)
-        .or_else(|problem| serde_json::from_str::<Vec<Record>>(text).map_err(|_| problem))
-        .map_err(|problem| bad(problem.to_string()))?;
+    let records = parse(path, text)?;
     insert_all(db, &records, by).map_err(|problem| match problem {
         Problem::Store(error) => error,
         problem => bad(message(problem)),
@@ -157,7 +168,7 @@ pub(crate) fn apply(db: &Connection, versions: &[String], text: &str, now: Time)
     };
     let mut versions = versions.iter().rev().map(version);
     let last = versions.next().unwrap_or_default();
-    // Nobody saves an older version as it was: whoever seems to has taken the changes back.
+    // Nobody saves an older version unchanged: a file that equals one has the later changes taken back.
     let older =
         versions.map(|version| (distance(&version, &records), version)).filter(|(distance, _)| *distance > 0);
     let nearest = older.min_by_key(|(distance, _)| *distance);
@@ -267,7 +278,7 @@ fn apply_records(
             insert_block(db, id, *blocker)?;
         }
     }
-    // What was taken out of the file is archived, so that nothing is lost.
+    // A task that was taken out of the file is archived, so that nothing is lost.
     for id in base.keys().filter(|id| records.iter().all(|record| record.id != **id)) {
         if get(db, *id).is_ok_and(|task| task.archived.is_none()) {
             db.run("UPDATE tasks SET archived_at = $2 WHERE number = $1", (id, now))?;

@@ -83,7 +83,7 @@ pub(crate) const TABLES: &[(&str, TableRole)] = &[
     ("file_changes", TableRole::Ledger),
     // The files are no part of a checkpoint, so they are compared with what they said last.
     ("live_files", TableRole::Ledger),
-    // What a repository has now; the next check compares the restored memories with it.
+    // The state of repositories now; the next check compares the restored memories with it.
     ("mentions", TableRole::Ledger),
     ("jobs", TableRole::Ledger),
     ("flushes", TableRole::Ledger),
