@@ -206,8 +206,27 @@ static SPECIFIC: List = words::LESSONS.list("specific");
 static MORE_OR_LESS: List = words::LESSONS.list("more or less");
 static ANSWERS: List = words::LESSONS.list("form of answers");
 
+/// Tells whether a sentence forbids a form of answers: "No emojis please". A bare "no comments" is an answer.
+fn forbids(words: &[String]) -> bool {
+    matches!(words, [no, form, ..] if no == "no" && ANSWERS.has(form) && form != "comments" && words.len() <= 4)
+}
+
 /// Returns how clearly a sentence tells the agent how to behave; `None`: it does not.
 fn directive(words: &[String], corrects: bool) -> Option<f64> {
+    if forbids(words) {
+        return Some(0.8);
+    }
+    // "That's not what I meant, use British spelling."
+    let after_wrong = WRONG.iter().find_map(|phrase| {
+        let place = said::place(words, phrase).filter(|place| *place <= 1)?;
+        words.get(place + phrase.split(' ').count()..)
+    });
+    if let Some([verb, what, _, ..]) = after_wrong
+        && MANNER.has(verb)
+        && !SPECIFIC.has(what)
+    {
+        return Some(0.8);
+    }
     let start = words.iter().position(|word| !LEADING.has(word))?;
     let polite = words[..start].iter().any(|word| word == "please");
     let words = &words[start..];
@@ -262,6 +281,10 @@ fn directive(words: &[String], corrects: bool) -> Option<f64> {
         let needs = verb == "need" && at(next) == "to";
         if needs {
             next += 1;
+        }
+        // "You should have asked before deleting."
+        if verb == "should" && at(next) == "have" && at(next + 1).ends_with("ed") && words.len() > next + 2 {
+            return Some(0.8);
         }
         let standing = matches!(at(next), "always" | "never") || said::says(words, "every time");
         if (matches!(verb, "should" | "must" | "shouldn't" | "mustn't") || needs)
@@ -344,7 +367,7 @@ fn tidy(sentence: &str, is_foreign: bool) -> String {
     // "No" before a Spanish verb is no introduction.
     let leading = if is_foreign { &OTHER_LEADING } else { &LEADING };
     let mut rest = sentence.trim();
-    loop {
+    while !forbids(&said::words(rest)) {
         let begins = |phrase: &&&str| {
             let start = rest.get(..phrase.len()).is_some_and(|start| start.to_lowercase() == ***phrase);
             start && !rest[phrase.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '\'')
@@ -482,6 +505,12 @@ mod tests {
         for (message, lesson) in [
             ("Don't mock the database in tests.", "Don't mock the database in tests."),
             ("No, please don't use emojis here", "Don't use emojis here"),
+            ("No emojis please.", "No emojis please."),
+            (
+                "That's not what I meant, use British spelling",
+                "That's not what I meant, use British spelling",
+            ),
+            ("You should have asked before deleting.", "You should have asked before deleting."),
             (
                 "That's too long. Next time keep summaries to five bullet points.",
                 "Next time keep summaries to five bullet points.",
@@ -600,6 +629,10 @@ mod tests {
             "No problem!",
             "yes, that is good",
             "Don't worry about it.",
+            "Don't mention it",
+            "No comments.",
+            "You should have seen this film.",
+            "You should have been there.",
             "Don't you think so?",
             "I don't know.",
             "You should see this film, it is great.",

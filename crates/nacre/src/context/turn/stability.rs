@@ -402,8 +402,10 @@ pub(super) fn doubts(view: &mut View<'_>, row: &Row) -> Result<Vec<String>> {
             continue;
         };
         let message = Message::new(claim, language);
-        // There is too little to search for.
-        if message.rare_words() < 2 {
+        // There is too little to search for: neither rare words, nor names and numbers.
+        let of_claim = sentence.get(sentence.len().saturating_sub(claim.len())..).unwrap_or(claim);
+        let is_named = |word: &&str| word.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit());
+        if message.rare_words() < 2 && of_claim.split_whitespace().filter(is_named).count() < 2 {
             continue;
         }
         let mut known = Known::default();

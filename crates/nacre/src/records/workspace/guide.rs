@@ -99,7 +99,7 @@ static PARAGRAPHS: &[&[Sentence]] = &[
              to memory/topics/, and a line without a path to today's log. Keep entries concise.",
         ),
         say_if(
-            |settings| requires_approval(settings),
+            requires_approval,
             &["memory_store"],
             "A single statement that belongs into no file goes to memory_store; if it replaces a memory, give supersedes.",
         ),
