@@ -194,10 +194,13 @@ fn note_attempt(view: &mut View<'_>, id: &SessionId, problem: Option<&Error>) ->
     view.write(|tx| rows::attempted(tx, id.as_str(), now, problem.as_deref()))
 }
 
+/// Asks a program or a model about a part of a conversation.
+type Ask = dyn Fn(&str) -> Result<ChatAnswer>;
+
 /// Who takes memories out of a conversation.
 enum Reader {
     Rules,
-    Model { name: String, ask: Box<dyn Fn(&str) -> Result<ChatAnswer>> },
+    Model { name: String, ask: Box<Ask> },
 }
 
 impl Reader {

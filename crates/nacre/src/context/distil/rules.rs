@@ -294,7 +294,7 @@ impl<'t> Sentence<'t> {
         let is_about_others = PEOPLE_SPEAK.contains(&at(0)) || PRONOUNS.has(at(0));
         if !is_about_others
             && !self.has(&TROUBLE)
-            && (STANDING_END.iter().any(|phrase| ends(&phrase)) || self.says(&STANDING_WITHIN))
+            && (STANDING_END.iter().any(ends) || self.says(&STANDING_WITHIN))
         {
             return true;
         }
@@ -387,6 +387,10 @@ impl<'t> Sentence<'t> {
         let Some(phrase) = phrase else { return false };
         let next = words.get(phrase.split(' ').count()).map_or("", String::as_str);
         let may_follow = matches!((*phrase, next), (_, "") | ("i like" | "i tend", "to"));
+        let points = matches!(words.last().map_or("", String::as_str), "it" | "that" | "this" | "them");
+        if points {
+            return false;
+        }
         let is_habit = phrase.ends_with("never") || phrase.ends_with("always");
         let past = is_habit && (next.ends_with("ed") || AFTER_ALWAYS.has(next));
         !past
@@ -434,6 +438,7 @@ impl<'t> Sentence<'t> {
                 return true;
             }
         }
+        let is_passing = self.says(&PASSING);
         self.clauses.iter().any(|start| {
             let rest = self.rest(*start);
             let phrase =
@@ -445,9 +450,8 @@ impl<'t> Sentence<'t> {
             let meaning = after.iter().filter(|word| word.len() > 3 && !SPECIFIC.has(word)).count();
             // "Go with that, the cursor is just the id": the rest says what.
             let explains = phrase.starts_with("go ") && after.len() >= 6 && meaning >= 2;
-            !next.is_empty()
-                && (explains
-                    || !AFTER_DECISION.has(next) && !points && !(next == "to" && phrase.ends_with(" use")))
+            let is_none = AFTER_DECISION.has(next) || points || next == "to" && phrase.ends_with(" use");
+            !next.is_empty() && !is_passing && (explains || !is_none)
         })
     }
 
@@ -471,7 +475,8 @@ impl<'t> Sentence<'t> {
             .iter()
             .take(6)
             .any(|word| matches!(word.as_str(), "is" | "are" | "on" | "starts" | "ends" | "by" | "at"));
-        has_number && verb && !PRONOUNS.has(&words[0]) && !words.iter().any(about)
+        let is_past = words.iter().any(|word| matches!(word.as_str(), "was" | "were" | "had"));
+        has_number && verb && !is_past && !PRONOUNS.has(&words[0]) && !words.iter().any(about)
     }
 
     /// "The deploy is `make ship`."
@@ -536,10 +541,8 @@ fn says_what_a_thing_is(words: &[String]) -> bool {
     let is_other = |word: &String| PEOPLE.has(word) || PROGRAM_THINGS.has(word);
     let is_named = (1..=6).contains(&place) && !PRONOUNS.has(at(0)) && !subject.iter().any(is_other);
     // A requirement has no subject where the thing is known.
-    let is_required = matches!(at(place), "must" | "needs" | "has")
-        && (place == 0
-            || place == 1 && at(0) == "it" && !matches!(at(place + 1), "be" | "to")
-            || place == 1 && at(0) == "it" && at(place + 2) != "be");
+    let is_known = place == 0 || place == 1 && at(0) == "it" && at(2) != "be" && at(3) != "be";
+    let is_required = is_known && matches!(at(place), "must" | "needs" | "has");
     let goes_somewhere = !matches!(at(place), "go" | "goes")
         || !matches!(at(place + 2), "the" | "a" | "an" | "this" | "that" | "it" | "my" | "bed" | "sleep")
             && !matches!(at(place.saturating_sub(1)), "to" | "i" | "we" | "you" | "let's" | "can" | "will");
