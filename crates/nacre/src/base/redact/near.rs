@@ -117,7 +117,7 @@ static TYPED: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Adds the ranges of generated characters near words of access. `has_name`: whether the text has the name of a credential.
 pub(super) fn find(text: &str, lower: &str, has_name: bool, longest: usize, found: &mut Vec<Range<usize>>) {
-    if has_name && longest >= MIN_RUN_LEN {
+    if (has_name || !found.is_empty()) && longest >= MIN_RUN_LEN {
         let mut start = 0;
         for line in text.split_inclusive('\n') {
             let range = start..start + line.len();
@@ -163,7 +163,10 @@ fn in_line(line: &str, lower: &str, offset: usize, found: &mut Vec<Range<usize>>
         let is_near = first < start + run.len() + MAX_BEHIND;
         // `trace_id=…`, `key_id: "…"`: the name of something.
         let label = lower[..start].trim_end_matches([' ', ':', '=', '"', '\'']);
-        let is_named = label.ends_with("id") || label.ends_with("id\\") || label.ends_with("build");
+        // The name of a thing may itself speak of access.
+        let is_word = ACCESS.iter().any(|word| lower[start..start + run.len()].contains(word));
+        let is_named =
+            is_word || label.ends_with("id") || label.ends_with("id\\") || label.ends_with("build");
         if is_generated(run) && is_near && !is_named && !line[..start].ends_with(['/', '$', '%']) {
             found.push(offset + start..offset + start + run.len());
         }
