@@ -173,8 +173,8 @@ fn orders_in_the_output_of_a_tool_reached_an_unasked_injection() {
             { "role": "tool_result", "id": "t1", "content": order },
             { "role": "assistant", "content": "It has tips about roses." },
         ]);
-        place.call("session_append", json!({ "id": session, "messages": messages }));
-        place.call("session_end", json!({ "id": session }));
+        place.as_person("session_append", json!({ "id": session, "messages": messages }));
+        place.as_person("session_end", json!({ "id": session }));
     }
     place.caller.session = "test-session".parse().unwrap();
     assert_eq!(injected_orders(&mut place), Vec::<&str>::new());

@@ -592,8 +592,9 @@ fn is_code_name(value: &str) -> bool {
             && value.split('_').filter(|part| part.len() >= 3).count() >= 2
     };
     let is_standard = || {
-        value.split_once('#').is_some_and(|(name, number)| {
-            (1..=2).contains(&number.len())
+        value.split_once(['#', '-']).is_some_and(|(name, number)| {
+            (1..=5).contains(&number.len())
+                && name.len() <= 5
                 && number.bytes().all(|byte| byte.is_ascii_digit())
                 && name.len() >= 2
                 && name.bytes().all(|byte| byte.is_ascii_uppercase())

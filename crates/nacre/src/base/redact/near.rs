@@ -121,11 +121,11 @@ pub(super) fn find(text: &str, has_name: bool, longest: usize, found: &mut Vec<R
     let has_digits = text.as_bytes().windows(2).any(|two| two.iter().all(u8::is_ascii_digit));
     let is_spelled = ["s s w", "S S W"].iter().any(|part| memmem::find(text.as_bytes(), part.as_bytes()).is_some());
     // Most texts end here, before they are copied.
-    if !has_name && !has_digits && !is_spelled {
+    if !has_name && !has_digits && !is_spelled && found.is_empty() {
         return;
     }
     let lower = text.to_ascii_lowercase();
-    if has_name && longest >= MIN_RUN_LEN {
+    if (has_name || !found.is_empty()) && longest >= MIN_RUN_LEN {
         let mut start = 0;
         for line in text.split_inclusive('\n') {
             let range = start..start + line.len();
@@ -170,7 +170,10 @@ fn in_line(line: &str, lower: &str, offset: usize, found: &mut Vec<Range<usize>>
         let is_near = first < start + run.len() + MAX_BEHIND;
         // `trace_id=…`, `key_id: "…"`: the name of something.
         let label = lower[..start].trim_end_matches([' ', ':', '=', '"', '\'']);
-        let is_named = label.ends_with("id") || label.ends_with("id\\") || label.ends_with("build");
+        // The name of a thing may itself speak of access.
+        let is_word = ACCESS.iter().any(|word| lower[start..start + run.len()].contains(word));
+        let is_named =
+            is_word || label.ends_with("id") || label.ends_with("id\\") || label.ends_with("build");
         if is_generated(run) && is_near && !is_named && !line[..start].ends_with(['/', '$', '%']) {
             found.push(offset + start..offset + start + run.len());
         }
