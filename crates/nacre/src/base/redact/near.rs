@@ -119,7 +119,8 @@ static TYPED: LazyLock<Regex> = LazyLock::new(|| {
 /// Adds the ranges of generated characters near words of access. `has_name`: whether the text has the name of a credential.
 pub(super) fn find(text: &str, has_name: bool, longest: usize, found: &mut Vec<Range<usize>>) {
     let has_digits = text.as_bytes().windows(2).any(|two| two.iter().all(u8::is_ascii_digit));
-    let is_spelled = ["s s w", "S S W"].iter().any(|part| memmem::find(text.as_bytes(), part.as_bytes()).is_some());
+    let is_spelled =
+        ["s s w", "S S W"].iter().any(|part| memmem::find(text.as_bytes(), part.as_bytes()).is_some());
     // Most texts end here, before they are copied.
     if !has_name && !has_digits && !is_spelled && found.is_empty() {
         return;

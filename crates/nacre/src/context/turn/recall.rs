@@ -159,7 +159,7 @@ fn of_exchange(builder: &TurnBuilder<'_>, row: &exchange::Row, room: usize) -> O
         return (!agent.is_empty()).then(|| answered(&agent));
     }
     let agent = cut(&one_line(&row.agent), room / 2);
-    let user = cut(&one_line(&row.user), room - agent.chars().count().min(room / 2));
+    let user = cut(&one_line(said::before_paste(&row.user)), room - agent.chars().count().min(room / 2));
     match (user.is_empty(), agent.is_empty()) {
         (true, true) => None,
         (true, false) => Some(format!("You said \"{agent}\"")),
@@ -176,7 +176,12 @@ fn of_message(builder: &TurnBuilder<'_>, hit: &Hit, room: usize) -> Result<Optio
         let answer = next.filter(|(author, _)| author.as_deref() == Some(ASSISTANT));
         return Ok(answer.map(|(_, text)| answered(&cut(&one_line(&text), room))));
     }
-    let text = cut(&one_line(&hit.text), room);
+    let is_agent = author == Some(ASSISTANT);
+    let typed = if is_agent { hit.text.as_str() } else { said::before_paste(&hit.text) };
+    let text = cut(&one_line(typed), room);
+    if text.is_empty() {
+        return Ok(None);
+    }
     Ok(Some(match author {
         Some(ASSISTANT) => format!("You said \"{text}\""),
         Some("user") | None => format!("The user said \"{text}\""),

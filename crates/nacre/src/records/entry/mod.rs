@@ -28,7 +28,8 @@ use crate::store::{Connection, FromSql, Params, Row, ToSql, Value};
 pub(crate) use change::{
     Draft, Edit, ErasedEntry, OnDuplicate, Origin, Place, archive, archive_lowest, check_content,
     content_hash, current_bytes, delete, identity, insert, insert_version, insert_with, is_purge_due, purge,
-    reinforce, restore, same_content, set_context, store, supersede, supersede_without, unarchive, unsupersede, update,
+    reinforce, restore, same_content, set_context, store, supersede, supersede_without, unarchive,
+    unsupersede, update,
 };
 
 pub(crate) use replica::{
