@@ -280,7 +280,10 @@ fn measure(repository: &Path, commits: usize, list: bool) -> Result<Measured> {
 fn things(desk: &Desk) -> Result<Vec<Thing>> {
     let files = desk.files()?;
     let mut things = Vec::new();
-    let is_text = |path: &&String| path.contains('/') && !path.ends_with("Cargo.toml");
+    // A submodule is a folder.
+    let is_text = |path: &&String| {
+        path.contains('/') && !path.ends_with("Cargo.toml") && desk.clone.join(path.as_str()).is_file()
+    };
     let candidates: Vec<&String> = files.iter().filter(is_text).collect();
     for (place, path) in spread(&candidates, MAX_FILES).enumerate() {
         let (folder, name) = path.rsplit_once('/').context("it has a folder")?;

@@ -223,8 +223,15 @@ fn an_import_left_memories_that_the_profile_does_not_search() {
     write(&home, "claw/USER.md", "# User\n\nName: Ana\n");
     let folder = std::path::Path::new(&file).parent().unwrap().to_str().unwrap().to_owned();
     let done = home.run(["--profile", "feedback", "import", "openclaw", &folder]);
-    assert!(done.stderr.contains("not searched: `documents.index` is off in this profile"), "{done:?}");
-    let other = Sealed::new();
-    let done = other.run(["import", "openclaw", &folder]);
-    assert!(!done.stderr.contains("not searched"), "{done:?}");
+    assert!(done.stdout.contains("entry     4 added") && !done.stdout.contains("document"), "{done:?}");
+    for (query, text) in
+        [("zanzibar", "zanzibar zanzibar"), ("Ana", "Name: Ana"), ("cello", "Plays the cello")]
+    {
+        let found = home.run(["--profile", "feedback", "search", query]).stdout;
+        assert!(found.contains(text), "{query}: {found}");
+    }
+    // A document without any text of its own can't become a memory, and the report says so.
+    write(&home, "claw/SOUL.md", "<!-- nothing but a comment -->\n");
+    let done = home.run(["--profile", "feedback", "import", "openclaw", &folder]);
+    assert!(done.stdout.contains("kept as a document, which this profile does not search"), "{done:?}");
 }

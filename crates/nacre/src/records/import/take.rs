@@ -262,7 +262,12 @@ impl<'a> Sink<'a> {
     pub(super) fn item(&mut self, item: Item) {
         match self.pieces(&item) {
             Some(pieces) => pieces.into_iter().for_each(|piece| self.put(piece)),
-            None => self.put(item),
+            None => {
+                if matches!(item.thing, Thing::Document { .. }) && !self.view.settings().documents.index {
+                    self.skip(&named(&item), "kept as a document, which this profile does not search");
+                }
+                self.put(item);
+            }
         }
     }
 
