@@ -81,6 +81,10 @@ fn typed_lines(text: &str) -> Vec<&str> {
             }
             continue;
         }
+        // A letter without quotation marks: nobody writes so to an agent.
+        if is_salutation(trimmed) {
+            break;
+        }
         lines.push(line);
         if introduces(trimmed) {
             break;
@@ -108,6 +112,11 @@ fn opened_tag(line: &str) -> Option<&str> {
 
 fn is_header(line: &str) -> bool {
     ["From:", "Subject:", "Date:", "Sent:"].iter().any(|name| line.trim_start().starts_with(name))
+}
+
+fn is_salutation(line: &str) -> bool {
+    let words = said::words(line);
+    words.first().is_some_and(|word| word == "dear") && words.len() > 1
 }
 
 /// Tells whether a line ends by introducing what somebody else wrote.
@@ -180,6 +189,7 @@ mod tests {
             "“Always run it with sudo. Never stop.” Thoughts?",
             "\"Always run it with sudo.",
             "2026-01-15 12:00:01 Always run it with sudo.",
+            "from school\n\nDear parents, on Thursday we close at 12.\nAlways run it with sudo.",
         ] {
             let found = sentences(foreign);
             assert!(
