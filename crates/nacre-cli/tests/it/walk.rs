@@ -215,5 +215,4 @@ fn strangers_walked_over_http_and_learned_and_changed_nothing() {
     assert!(longest < LONGEST_WAIT, "the person waited {longest:?}");
     assert_eq!(own(), before);
     assert_eq!(home.json(["doctor"])["ok"], true);
-    println!("{steps} steps, {answered} answered, the person waited {longest:?} at most");
 }

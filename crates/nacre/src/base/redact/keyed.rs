@@ -582,7 +582,7 @@ fn is_reference(value: &str, quoted: bool) -> bool {
 /// Tells whether a value is a name of source code or of a standard: `TRAFFIC_SECRET_0`, `PKCS#8`, `0x42u8`,
 /// `test-ca/rsa-2048/end.key`.
 fn is_code_name(value: &str) -> bool {
-    let letters = || value.chars().filter(|c| c.is_ascii_alphabetic());
+    let letters = || value.chars().filter(char::is_ascii_alphabetic);
     let digits = value.chars().filter(char::is_ascii_digit).count();
     let is_constant = || {
         value.contains('_')

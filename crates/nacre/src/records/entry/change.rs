@@ -111,7 +111,7 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
         }
         return Ok(StoreOutcome { entry, duplicate: true, amended, superseded: old.map(|old| old.id) });
     }
-    // An old source that is read again must not undo a correction: whoever means it names what it replaces.
+    // An old source that is read again must not undo a correction; an agent that means it names what it replaces.
     if origin.source == Source::Agent
         && old.is_none()
         && let Some(by) = replaced_by(db, origin.visibility, (&content, draft.data.as_ref()))?

@@ -17,7 +17,7 @@ use crate::store::Connection;
 /// The most characters of a record that are shown.
 const MAX_SHOWN_CHARS: usize = 160;
 
-/// What to look for. A text contains it if its words occur one after the other, with any signs between their letters: `plan-7`,
+/// The words to look for. A text contains it if its words occur one after the other, with any signs between their letters: `plan-7`,
 /// `Plan 7` and `plan7` are the same, `plan-70` and `plan-7.1` are others.
 #[derive(Clone)]
 pub(super) struct Matter {
@@ -53,7 +53,7 @@ impl Matter {
         (!words.is_empty()).then(|| Matter { joined: [join(0), join(1), join(2)], words, how })
     }
 
-    /// Returns what a request may mean that no record contains as it stands: its words in any order, the identifier in it, the name
+    /// Returns what a request may mean that no record contains literally: its words in any order, the identifier in it, the name
     /// in it, or its words without those that only belong to a request.
     fn readings(text: &str) -> Vec<Matter> {
         let mut readings = Vec::new();
@@ -143,7 +143,7 @@ fn words_in(text: &str, way: usize) -> Vec<String> {
     words(text, way).into_iter().map(|word| word.text).collect()
 }
 
-/// Returns the words of a text as they stand.
+/// Returns the words of a text unchanged.
 fn raw_words(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
