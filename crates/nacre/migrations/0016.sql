@@ -1,51 +1,56 @@
--- Schema 16: where each record came from, what was deleted for good, and what is quarantined.
+-- Schema 18: one memory on several machines. What the machines together know of each record, and how far each log was read.
 
--- Who wrote a record: person, approved, agent, document, import or untrusted. The channel sets it, never the text. A record
--- that was derived from others has the weakest origin among them.
-ALTER TABLE entries   ADD COLUMN origin TEXT NOT NULL DEFAULT 'agent';
-ALTER TABLE facts     ADD COLUMN origin TEXT NOT NULL DEFAULT 'agent';
-ALTER TABLE relations ADD COLUMN origin TEXT NOT NULL DEFAULT 'agent';
-ALTER TABLE sessions  ADD COLUMN origin TEXT NOT NULL DEFAULT 'agent';
-ALTER TABLE exchanges ADD COLUMN origin TEXT NOT NULL DEFAULT 'agent';
-ALTER TABLE lessons   ADD COLUMN origin TEXT NOT NULL DEFAULT 'person';
-ALTER TABLE passages  ADD COLUMN origin TEXT NOT NULL DEFAULT 'agent';
-UPDATE entries SET origin = CASE source WHEN 'person' THEN 'person' WHEN 'migration' THEN 'import' ELSE 'agent' END;
-UPDATE facts SET origin = CASE WHEN source IN ('person', 'document', 'import') THEN source ELSE 'agent' END;
-UPDATE relations SET origin = CASE WHEN source IN ('person', 'document', 'import') THEN source ELSE 'agent' END;
-UPDATE sessions SET origin = 'import' WHERE format NOT IN ('turns', 'transcript');
-UPDATE passages SET origin = coalesce(
-    CASE kind
-        WHEN 'entry' THEN (SELECT origin FROM entries WHERE id = passages.ref)
-        WHEN 'fact' THEN (SELECT origin FROM facts WHERE id = CAST(substr(passages.ref, 6) AS INTEGER))
-        WHEN 'relation' THEN (SELECT origin FROM relations WHERE id = CAST(substr(passages.ref, 10) AS INTEGER))
-        WHEN 'chunk' THEN CASE WHEN passages.ref LIKE 'memory/imports/%' THEN 'import' ELSE 'document' END
-    END, 'agent') WHERE kind IN ('entry', 'fact', 'relation', 'chunk');
+-- A record as all machines together see it. `document` has every field with the time at which it was set.
+CREATE TABLE sync_records (
+    kind     TEXT NOT NULL,                           -- entry, fact, relation, alias, entity, lesson, exchange
+    id       TEXT NOT NULL,                           -- the same on every machine
+    local    TEXT NOT NULL,                           -- the row here; empty: it has none
+    text     TEXT,                                    -- keyed hash of its text
+    row_hash TEXT NOT NULL,                           -- hash of the row as it was last compared
+    document TEXT NOT NULL,
+    PRIMARY KEY (kind, id)
+) WITHOUT ROWID;
+CREATE INDEX sync_records_local ON sync_records (kind, local) WHERE local <> '';
+CREATE INDEX sync_records_text ON sync_records (text) WHERE text IS NOT NULL;
 
-ALTER TABLE proposals ADD COLUMN token TEXT;          -- the token of whoever proposed it
-
--- A lesson that was learned from a correction waits until it is confirmed or recurs in another session.
-ALTER TABLE lessons ADD COLUMN state TEXT NOT NULL DEFAULT 'confirmed';   -- waiting, confirmed or quarantined
-
--- Texts that were deleted for good. Only keyed hashes are kept, so that the text can't come back unasked.
-CREATE TABLE tombstones (
-    key    TEXT PRIMARY KEY,                          -- keyed hash of all words
-    head   TEXT NOT NULL,                             -- keyed hash of the first words, to find it in a longer text
-    words  INTEGER NOT NULL,
-    whole  INTEGER NOT NULL,                          -- 1: only a text that says nothing else is meant
-    at     INTEGER NOT NULL
+-- Records that were deleted for good, with the place of the deletion in the log of a machine.
+CREATE TABLE sync_tombstones (
+    kind     TEXT NOT NULL,
+    id       TEXT NOT NULL,
+    at       TEXT NOT NULL,                           -- hybrid time and machine
+    device   TEXT NOT NULL,
+    number   INTEGER NOT NULL,
+    scrubbed INTEGER NOT NULL DEFAULT 0,              -- whether its text was removed from the log of this machine
+    PRIMARY KEY (kind, id)
 ) WITHOUT ROWID;
 
--- Sessions, sources and tokens whose records are out of recall until the quarantine is lifted.
-CREATE TABLE quarantines (
-    number    INTEGER PRIMARY KEY AUTOINCREMENT,
-    kind      TEXT NOT NULL,                          -- session, source or token
-    name      TEXT NOT NULL,
-    at        INTEGER NOT NULL,
-    lifted_at INTEGER
+-- The texts of deleted records, as keyed hashes.
+CREATE TABLE sync_texts (
+    hash TEXT PRIMARY KEY,
+    at   TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- How far the log of each machine was read, the own one included.
+CREATE TABLE sync_devices (
+    device TEXT PRIMARY KEY,
+    number INTEGER NOT NULL,
+    hash   TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- Operations of this machine that are not in its log yet.
+CREATE TABLE sync_outbox (
+    number INTEGER PRIMARY KEY,
+    kind   TEXT NOT NULL,
+    id     TEXT NOT NULL,
+    record TEXT NOT NULL,
+    sealed BLOB                                       -- NULL: it has no text
 );
-CREATE TABLE quarantined (
-    quarantine INTEGER NOT NULL,
-    kind       TEXT NOT NULL,                         -- entry, fact, relation, message, exchange or lesson
-    ref        TEXT NOT NULL,
-    PRIMARY KEY (quarantine, kind, ref)
+
+-- A deleted text of another machine was hashed with the secret of that machine. NULL: the secret of this group.
+ALTER TABLE tombstones ADD COLUMN secret TEXT;
+
+-- The clock, and the newest row of the audit log that was compared.
+CREATE TABLE sync_state (
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL
 ) WITHOUT ROWID;

@@ -39,11 +39,11 @@ const STEPS: &[&str] = &[
     include_str!("../../migrations/0012.sql"),
     include_str!("../../migrations/0013.sql"),
     include_str!("../../migrations/0014.sql"),
+    include_str!("../../migrations/0015.sql"),
     include_str!("../../migrations/0016.sql"),
+    include_str!("../../migrations/0017.sql"),
     include_str!("../../migrations/0018.sql"),
-    include_str!("../../migrations/0021.sql"),
-    include_str!("../../migrations/0022.sql"),
-    include_str!("../../migrations/0023.sql"),
+    include_str!("../../migrations/0019.sql"),
 ];
 
 /// The SQL functions that migrations call.

@@ -153,8 +153,8 @@ impl ForeignDb {
             return Vec::new();
         }
         let read = || -> rusqlite::Result<Vec<String>> {
-            let mut statement = self.db.prepare("SELECT name FROM pragma_table_info(?1)")?;
-            statement.query_map([table], |row| row.get(0))?.collect()
+            let mut statement = self.db.prepare("SELECT name FROM pragma_table_info($1, $2)")?;
+            statement.query_map([table, "main"], |row| row.get(0))?.collect()
         };
         read().unwrap_or_default()
     }

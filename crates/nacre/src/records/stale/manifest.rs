@@ -326,7 +326,7 @@ mod tests {
                 "Cargo.toml",
                 "[package]\nname = \"heron\"\nversion = \"0.4.1\"\nrust-version = \"1.85\"\n\
                  [dependencies]\nserde = { version = \"1\", features = [] }\n\
-                 [target.'cfg(unix)'.dependencies]\nrustix = \"1.1\"\n[workspace.dependencies]\nrusqlite = \"0.38\"\n",
+                 [target.'cfg(unix)'.dependencies]\nrustix = \"1.1\"\n[workspace.dependencies]\ntokio = \"0.38\"\n",
             ),
             ("Cargo.lock", "[[package]]\nname = \"serde\"\nversion = \"1.0.219\"\n"),
             (
@@ -348,9 +348,9 @@ mod tests {
             ("serde", "1.0.219", true),
             ("serde", "1.0.200", false),
             ("rustix", "1.1", true),
-            ("rusqlite", "0.38", true),
-            ("rusqlite", "0.38.1", true),
-            ("rusqlite", "0.3", false),
+            ("tokio", "0.38", true),
+            ("tokio", "0.38.1", true),
+            ("tokio", "0.3", false),
             ("vite", "5.4", true),
             ("node", "20.1", true),
             ("flask", "2.3", true),
@@ -361,7 +361,7 @@ mod tests {
         ] {
             assert_eq!(all.has_version(name, version), expected, "{name} {version}");
         }
-        assert_eq!(all.version("rusqlite"), Some("0.38"));
+        assert_eq!(all.version("tokio"), Some("0.38"));
     }
 
     #[test]

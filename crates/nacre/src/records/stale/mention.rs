@@ -341,7 +341,7 @@ mod tests {
         for (kind, text, expected) in [
             (Flag, "Use --dry-run (not `--force`), --max=3", &["--dry-run", "--force", "--max"][..]),
             (Flag, "a -- dash, a--b, ---", &[]),
-            (Version, "serde@1.0.200 and rusqlite==0.38", &["rusqlite 0.38", "serde 1.0.200"]),
+            (Version, "serde@1.0.200 and tokio==0.38", &["tokio 0.38", "serde 1.0.200"]),
             (Branch, "It is on the branch `feature/sync`", &["feature/sync"]),
             (Branch, "merged origin/release-2 with git merge hotfix", &["hotfix", "merge"]),
             (Command, "`just check` first", &["just check"]),
@@ -356,7 +356,7 @@ mod tests {
             }
             assert!(!expected.is_empty() || found.is_empty(), "{text}: {found:?}");
         }
-        assert!(names(Version, "rusqlite is pinned to 0.38").contains(&"rusqlite 0.38".to_owned()));
+        assert!(names(Version, "tokio is pinned to 0.38").contains(&"tokio 0.38".to_owned()));
         assert!(names(Version, "the MSRV is 1.85").contains(&"msrv 1.85".to_owned()));
     }
 

@@ -22,11 +22,11 @@ const FIRST_VERSION: i64 = 14;
 /// The steps, in order. Every step of SQLite after the first version has its twin here.
 const STEPS: &[&str] = &[
     include_str!("../../../migrations/postgres/0014.sql"),
+    include_str!("../../../migrations/postgres/0015.sql"),
     include_str!("../../../migrations/postgres/0016.sql"),
+    include_str!("../../../migrations/postgres/0017.sql"),
     include_str!("../../../migrations/postgres/0018.sql"),
-    include_str!("../../../migrations/postgres/0021.sql"),
-    include_str!("../../../migrations/postgres/0022.sql"),
-    include_str!("../../../migrations/postgres/0023.sql"),
+    include_str!("../../../migrations/postgres/0019.sql"),
 ];
 
 /// Tables that only a server has, and the part that a shared session sees. The files are read for all sessions,
