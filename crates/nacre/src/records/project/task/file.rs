@@ -334,6 +334,12 @@ fn edit(
     Ok(())
 }
 
+/// Returns a number that no task has had. A server gives none by itself if the column is named.
+fn next_number(db: &Connection) -> Result<TaskId> {
+    let next = db.last_number("tasks")?.checked_add(1);
+    next.map(TaskId).ok_or_else(|| Error::BadTask { problem: "there is no number left for a task".into() })
+}
+
 /// Adds a task of the file, under its own id if that is free.
 fn insert(db: &Connection, id: Option<TaskId>, new: &Checked, now: Time) -> Result<TaskId> {
     let Draft { milestone, priority, description, acceptance_criteria, .. } = &new.draft;
@@ -341,6 +347,7 @@ fn insert(db: &Connection, id: Option<TaskId>, new: &Checked, now: Time) -> Resu
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING number";
     let accept = serde_json::to_string(acceptance_criteria)?;
     let status = new.status.as_str();
+    let id = id.map_or_else(|| next_number(db), Ok)?;
     let fields = (id, milestone, priority, status, description, accept, new.created, new.completed);
     let id: TaskId = db.one(sql, fields, |row| row.get(0))?;
     insert_change(db, id, now, new.status, "person", EDIT_SESSION)?;
@@ -440,8 +447,8 @@ fn insert_all(db: &Connection, records: &[Record], by: (&str, &str)) -> Result<T
             continue;
         }
         let number = match get(db, *id) {
-            Ok(_) => None,
-            Err(Error::NoTask { .. }) => Some(*id),
+            Ok(_) => next_number(db)?,
+            Err(Error::NoTask { .. }) => *id,
             Err(error) => return Err(Problem::Store(error)),
         };
         let sql = "INSERT INTO tasks (number, milestone, priority, status, description, accept, created_at, completed_at,
