@@ -93,7 +93,8 @@ fn every_statement_fits_the_schema() {
         server.batch_execute("SET search_path = nacre, pg_catalog; SET ROLE nacre_app").unwrap();
     }
     for (path, of_file) in &literals {
-        if SERVER.iter().any(|module| path.starts_with(module)) {
+        // A database of another program has a schema of its own.
+        if path == "store/foreign.rs" || SERVER.iter().any(|module| path.starts_with(module)) {
             continue;
         }
         let own: Vec<&Literal> = of_file.iter().collect();
