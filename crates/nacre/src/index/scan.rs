@@ -233,7 +233,7 @@ pub(crate) fn sum<'a>(rows: impl Iterator<Item = Weighted<'a>> + Clone) -> [f32;
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor supports the features that the function is compiled for.
-        return unsafe { sum_avx2(rows) };
+        return unsafe { sum_avx2(&rows) };
     }
     sum_portable(rows)
 }
@@ -241,7 +241,7 @@ pub(crate) fn sum<'a>(rows: impl Iterator<Item = Weighted<'a>> + Clone) -> [f32;
 /// Adds up sixty-four components of all rows before the next ones, so that the sums stay in registers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn sum_avx2<'a>(rows: impl Iterator<Item = Weighted<'a>> + Clone) -> [f32; DIMS] {
+fn sum_avx2<'a>(rows: &(impl Iterator<Item = Weighted<'a>> + Clone)) -> [f32; DIMS] {
     use std::arch::x86_64::*;
     // Eight components, multiplied by the weight and added to their sums. A product is rounded before it is added, as in the
     // portable twin. A macro, because a function is not always inlined when the crate is built for size.

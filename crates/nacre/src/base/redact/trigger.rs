@@ -89,7 +89,8 @@ fn rarest_pair(trigger: &[u8]) -> usize {
 /// How rare each character is, as a table: every process that redacts a text makes the index.
 static RARITY: [u8; 128] = {
     const COMMON: &[u8] = b" etaoinshrdlucmfwypvbgkjqxz";
-    let (mut table, mut at) = ([COMMON.len() as u8; 128], 0u8);
+    // Signs and digits are a little rarer than the rarest letter.
+    let (mut table, mut at) = ([27; 128], 0u8);
     while (at as usize) < COMMON.len() {
         table[COMMON[at as usize] as usize] = at;
         at += 1;
