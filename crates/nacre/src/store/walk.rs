@@ -51,6 +51,12 @@ pub(crate) struct WalkResult {
     pub(crate) empty: Vec<String>,
 }
 
+/// Tells whether a file of the workspace is a document: other files, such as `tasks.json`, are not searched.
+pub(super) fn is_workspace_document(path: &str) -> bool {
+    let lower = path.to_lowercase();
+    is_in_memories(path) || WORKSPACE_EXTENSIONS.iter().any(|ending| lower.ends_with(ending))
+}
+
 /// Finds the documents in the folder of a group.
 pub(super) fn documents(folder: &Path) -> WalkResult {
     let mut found = WalkResult::default();

@@ -10,7 +10,9 @@ use crate::base::caller::Visibility;
 use crate::base::ids::GroupName;
 use crate::base::{FilePath, Result, Time};
 use crate::store::postgres::{Lease, Purpose, Scope, Server};
-use crate::store::walk::{self, MAX_DOCUMENT_BYTES, Note, ReadResult, Stat, WalkResult, WalkedFile};
+use crate::store::walk::{
+    self, MAX_DOCUMENT_BYTES, Note, ReadResult, Stat, WalkResult, WalkedFile, is_workspace_document,
+};
 
 /// The files of one group.
 #[derive(Clone, Debug)]
@@ -69,9 +71,15 @@ impl Rows {
                 .collect::<Vec<_>>())
         });
         match listed {
-            Ok(rows) => found.seen.extend(rows.into_iter().map(|(path, size, mtime): (String, _, _)| {
-                WalkedFile { file: PathBuf::from(&path), path, stat: Stat { size, mtime } }
-            })),
+            Ok(rows) => {
+                let documents =
+                    rows.into_iter().filter(|(path, ..): &(String, _, _)| is_workspace_document(path));
+                found.seen.extend(documents.map(|(path, size, mtime)| WalkedFile {
+                    file: PathBuf::from(&path),
+                    path,
+                    stat: Stat { size, mtime },
+                }));
+            }
             // Indexed text stays.
             Err(error) => found.absent.push(Note { path: self.server.name().into(), why: error.to_string() }),
         }
