@@ -159,5 +159,8 @@ fn responses(tool: &Tool) -> Value {
             json!({ "description": about, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } } }),
         );
     }
+    // Answered before the request is read, and so without a body. A POST takes what no URL can hold.
+    all.insert("414".into(), json!({ "description": "The URL is too long" }));
+    all.insert("431".into(), json!({ "description": "The URL or the headers are too large" }));
     Value::Object(all)
 }

@@ -354,6 +354,18 @@ fn the_overview_is_for_people_and_names_only_groups_that_they_may_open() {
 }
 
 #[test]
+fn a_url_that_is_too_long_had_an_answer_that_the_document_does_not_have() {
+    let served = Served::new();
+    let query = "%E9%B7%BA".repeat(20_000);
+    let reply = served.own("GET", &format!("/v1/search?query={query}"), &Value::Null);
+    let document = served.own("GET", "/v1/openapi.json", &Value::Null).json();
+    let documented = &document["paths"]["/v1/search"]["get"]["responses"][reply.status.to_string()];
+    assert!(reply.status >= 400 && documented.is_object(), "{}", reply.status);
+    // What no URL can hold, a POST takes.
+    served.tool("memory_search", &json!({ "query": "鷺".repeat(20_000) }));
+}
+
+#[test]
 fn large_and_slow_requests_end() {
     let served = Served::with(Sealed::new(), &["--head-ms", "600", "--request-ms", "900"]);
     let key = format!("Bearer {}", served.key);
