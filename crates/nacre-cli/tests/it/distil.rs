@@ -19,7 +19,7 @@ fn import(home: &Sealed, session: &str, said: &[String]) {
     home.json(["session", "import", &file]);
 }
 
-/// What is remembered: each memory with the message it cites, sorted.
+/// Returns each memory with the message it cites, sorted.
 fn remembered(home: &Sealed) -> Vec<(String, String)> {
     let records: Value = serde_json::from_str(&home.records("main")).unwrap();
     let of = |entry: &Value| {
@@ -165,7 +165,7 @@ fn exchange(home: &Sealed, session: &str, said: &str) {
     hook(home, "Stop", &json!({ "session_id": session, "last_assistant_message": "Sure." }));
 }
 
-/// Waits until there are so many memories.
+/// Waits until there are this many memories.
 #[track_caller]
 fn wait_for(home: &Sealed, count: usize) -> Vec<(String, String)> {
     let begun = Instant::now();

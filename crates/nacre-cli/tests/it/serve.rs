@@ -361,7 +361,7 @@ fn a_url_that_is_too_long_had_an_answer_that_the_document_does_not_have() {
     let document = served.own("GET", "/v1/openapi.json", &Value::Null).json();
     let documented = &document["paths"]["/v1/search"]["get"]["responses"][reply.status.to_string()];
     assert!(reply.status >= 400 && documented.is_object(), "{}", reply.status);
-    // What no URL can hold, a POST takes.
+    // A POST takes a query that no URL can hold.
     served.tool("memory_search", &json!({ "query": "鷺".repeat(20_000) }));
 }
 
