@@ -72,6 +72,9 @@ pub enum Bench {
         /// Also show how each of these pairs was read
         #[arg(long, requires = "list")]
         explain: bool,
+        /// Use the rules alone, as searches do, without the reader that writes ask
+        #[arg(long)]
+        rules: bool,
     },
     /// Share of invented credentials that are masked, and of lines of real text that are masked by mistake
     Credentials {

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use nacre::bench::{Conflict, Statement, compare, explain};
+use nacre::bench::{Conflict, Statement, compare, explain, weigh};
 use serde::{Deserialize, Serialize};
 
 use crate::args::Global;
@@ -19,6 +19,8 @@ use crate::render;
 pub struct Show {
     pub wrong: bool,
     pub explanation: bool,
+    /// The rules alone, as searches compare.
+    pub rules: bool,
 }
 
 #[derive(Deserialize)]
@@ -75,14 +77,15 @@ fn rows(file: &Path) -> Result<Vec<Row>> {
 
 fn measure(rows: &[Row], show: &Show) -> Result<Report> {
     // The word lists are parsed before the clock starts.
-    compare(&Statement::read("a", None), &Statement::read("b", None));
+    weigh(&Statement::read("a", None), &Statement::read("b", None));
+    let decide = if show.rules { compare } else { weigh };
     let start = Instant::now();
     let read = |text: &str| Statement::read(text, None);
     let pairs: Vec<(Statement, Statement)> =
         rows.iter().map(|row| (read(&row.first), read(&row.second))).collect();
     let reading = start.elapsed();
     let start = Instant::now();
-    let found: Vec<Option<Conflict>> = pairs.iter().map(|(first, second)| compare(first, second)).collect();
+    let found: Vec<Option<Conflict>> = pairs.iter().map(|(first, second)| decide(first, second)).collect();
     let comparing = start.elapsed();
 
     let mut labels: BTreeMap<String, Count> = BTreeMap::new();

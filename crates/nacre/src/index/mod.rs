@@ -19,6 +19,7 @@ mod packed;
 mod passage;
 mod piece;
 mod postings;
+pub(crate) mod reader;
 mod renew;
 pub(crate) mod scan;
 mod scope;

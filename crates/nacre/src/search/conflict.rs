@@ -1,7 +1,7 @@
 //! Current statements of the memory that a new one contradicts: entries, facts, and lines of documents.
 //!
 //! Passages that share rare words with the new statement are the candidates; `records::claim` compares each of their
-//! sentences with it. The visibility of the connection applies, so nothing that the session may not see is named.
+//! sentences with it, and the nearest ones also by the reader. The visibility of the connection applies, so nothing that the session may not see is named.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -15,9 +15,10 @@ use crate::base::ids::EntryId;
 use crate::base::origin::RecordOrigin;
 use crate::base::redact::{self, redact};
 use crate::base::{Result, Time, text};
+use crate::index::embed::builtin;
 use crate::index::lookup::{self, Candidate};
 use crate::index::{self, alike, chunk};
-use crate::records::claim::{Statement, compare};
+use crate::records::claim::{Statement, compare, weigh};
 use crate::records::conflict::StatementRef;
 use crate::records::entry::{self, Ownership};
 use crate::records::graph::{Cite, fact};
@@ -64,11 +65,15 @@ struct Effort {
     words: usize,
     /// The maximum number of candidates.
     candidates: usize,
+    /// The maximum number of statements that are read together with the new one.
+    readings: usize,
 }
 
-const FULL: Effort = Effort { words: 8, candidates: 32 };
+const FULL: Effort = Effort { words: 8, candidates: 32, readings: 6 };
 /// For each of many statements: common words match many passages, and take most of the time.
-const QUICK: Effort = Effort { words: 4, candidates: 8 };
+const QUICK: Effort = Effort { words: 4, candidates: 8, readings: 0 };
+/// How near in meaning to the new statement, by its words, one must be that is read together with it.
+const MIN_NEARNESS: f32 = 0.2;
 /// The maximum number of contradictions that are reported.
 const MAX_REPORTED: usize = 5;
 /// The maximum number of chunks of documents that are compared at once.
@@ -109,7 +114,11 @@ pub(crate) fn neighbors(
 
 impl NewStatement<'_> {
     fn candidates(&self, db: &Connection) -> Result<Candidates> {
-        candidates(db, self.content, self.heading, if self.is_one_of_many { &QUICK } else { &FULL })
+        candidates(db, self.content, self.heading, self.effort())
+    }
+
+    fn effort(&self) -> &'static Effort {
+        if self.is_one_of_many { &QUICK } else { &FULL }
     }
 }
 
@@ -119,14 +128,23 @@ fn contradicting_among(
     Candidates { passages, words }: &Candidates,
 ) -> Result<Vec<Contradiction>> {
     let later = Statement::read(new.content, new.heading);
-    let mut found: Vec<(f32, Contradiction)> = Vec::new();
+    let vector = builtin::embed_weighted(new.content, |_| 1.0);
+    let mut near: Vec<(f32, &Candidate, PassageStatement<'_>)> = Vec::new();
     for candidate in passages.iter().filter(|one| !new.skip.contains(&one.reference)) {
         for statement in statements(candidate).into_iter().filter(|one| one.has_any(words)) {
-            if let Some(conflict) = compare(&read(&statement), &later)
-                && !is_of_other_owner(db, candidate, new.ownership)?
-            {
-                found.push((conflict.score, contradiction(db, candidate, &statement)?));
-            }
+            let other = builtin::embed_weighted(without_marker(statement.text), |_| 1.0);
+            near.push((vector.dot(&other), candidate, statement));
+        }
+    }
+    near.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
+    let mut found: Vec<(f32, Contradiction)> = Vec::new();
+    for (place, (nearness, candidate, statement)) in near.iter().enumerate() {
+        let is_read = place < new.effort().readings && *nearness >= MIN_NEARNESS;
+        let decide = if is_read { weigh } else { compare };
+        if let Some(conflict) = decide(&read(statement), &later)
+            && !is_of_other_owner(db, candidate, new.ownership)?
+        {
+            found.push((conflict.score, contradiction(db, candidate, statement)?));
         }
     }
     found.sort_by(|(one, _), (other, _)| other.total_cmp(one));

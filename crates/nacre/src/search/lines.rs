@@ -2,7 +2,7 @@
 //!
 //! The best chunks are split into lines, and each line is scored by itself: how much of the question it covers by equal
 //! and similar words, in its text or in the headings, the file name, the outer bullet and the column names above it; how
-//! near its meaning is; whether it has the kind of value that is asked for. A line that shares a rare word with a good
+//! near its meaning is, and for the best lines how near the reader finds it; whether it has the kind of value that is asked for. A line that shares a rare word with a good
 //! line gains from it: the second step of a question in two steps, or what was logged later. A hit shows the best line
 //! with the lines around it, and the later lines of logs on the same matter.
 //!
@@ -30,6 +30,8 @@ use crate::base::markdown::heading;
 use crate::base::words::{self, List};
 use crate::index::analyse;
 use crate::index::embed::builtin::{self, Vector};
+use crate::index::embed::foreign;
+use crate::index::reader;
 use crate::records::session::said;
 use crate::records::workspace;
 
@@ -50,6 +52,9 @@ const NUMBER: f32 = 3.4;
 const LOGGED: f32 = 0.5;
 const LINKED: f32 = 0.43;
 const LINKED_LATER: f32 = 0.3;
+const READ: f32 = 7.0;
+/// How many lines the reader compares with the question.
+const READ_LINES: usize = 20;
 
 /// The weight of a question's word that the line does not have itself, but its headings or a neighbour have, or of which
 /// it has a similar one.
@@ -115,6 +120,7 @@ pub(super) fn best(scorer: &Scorer<'_>, chunks: &[Contender], wanted: usize) -> 
             line.own.found = Found::Itself;
         }
     }
+    read_best(&mut lines, question);
     let order = sorted(&lines, |line| line.score);
     let Some(most) = order.first().map(|place| lines[*place].score) else { return Vec::new() };
     let mut shown: Vec<Vec<bool>> = chunks.iter().map(|chunk| vec![false; chunk.units.len()]).collect();
@@ -139,6 +145,29 @@ pub(super) fn best(scorer: &Scorer<'_>, chunks: &[Contender], wanted: usize) -> 
         hits.push(chunks[line.chunk].hit(line, &later, &lines, worth, &mut shown[line.chunk]));
     }
     hits
+}
+
+/// Adds how near the reader finds the best lines to the question, compared with the farthest of them. The other lines stay
+/// below. The reader knows English: a line in another language counts like the usual one.
+fn read_best(lines: &mut [Line<'_>], question: &Question) {
+    if question.is_one_word() || foreign::is_foreign(&question.text) {
+        return;
+    }
+    let mut order = sorted(lines, |line| line.score);
+    order.truncate(READ_LINES);
+    let (read, other): (Vec<usize>, Vec<usize>) =
+        order.into_iter().partition(|place| !foreign::is_foreign(lines[*place].text));
+    let text = |place: &usize| match &lines[*place].headings {
+        Some(headings) => format!("{headings}: {}", lines[*place].text.trim()),
+        None => lines[*place].text.trim().to_owned(),
+    };
+    let nearness = reader::nearness(&question.text, &read.iter().map(text).collect::<Vec<_>>());
+    let least = nearness.iter().copied().fold(f32::MAX, f32::min);
+    let usual = nearness.iter().map(|near| near - least).sum::<f32>() / nearness.len().max(1) as f32;
+    for (place, near) in read.into_iter().zip(nearness) {
+        lines[place].score += READ * (near - least);
+    }
+    other.into_iter().for_each(|place| lines[place].score += READ * usual);
 }
 
 /// The kinds of values that a question asks for.

@@ -1,9 +1,9 @@
-//! Finds what lasts in the person's own sentences, without a model.
+//! Finds what lasts in the person's own sentences.
 //!
-//! A sentence is kept only in a form that people use for decisions, corrections, preferences, rules and facts, and only if
-//! nothing in it makes it a question, a joke, a guess, a moment's state, or the words of someone else. What is kept is the
-//! sentence itself. A missed memory costs little, a wrong one is read by every later session; so the forms are narrow. They
-//! are data (`words/english/distil.txt`).
+//! A sentence is kept if it has a form that people use for decisions, corrections, preferences, rules and facts and the reader does
+//! not object, or if the reader is certain; and only if nothing in it makes it a question, a joke, a guess, or the words of someone
+//! else. What is kept is the sentence itself. A missed memory costs little, a wrong one is read by every later session. The
+//! forms are data (`words/english/distil.txt`).
 
 use super::own;
 use super::{Finding, Kind};
@@ -13,6 +13,7 @@ use crate::base::text::{canonical, cut};
 use crate::base::words::{self, List, Table, begins};
 use crate::context::turn::directs;
 use crate::index::embed::foreign;
+use crate::index::reader;
 use crate::records::session::{HeardMessage, Speaker, said};
 
 /// The maximum length of a memory, in characters.
@@ -22,6 +23,11 @@ const MIN_WORDS: usize = 3;
 const MAX_WORDS: usize = 45;
 /// The maximum number of memories of one message.
 const MAX_OF_MESSAGE: usize = 4;
+
+/// The reader's log odds from which it does not object to what the rules found, and from which it is certain by itself. Chosen
+/// on transcripts that were left out of its training.
+const NO_OBJECTION: f32 = 3.0;
+const CERTAIN: f32 = 3.6;
 
 /// Finds the memories of a conversation.
 pub(crate) fn find(messages: &[HeardMessage]) -> Vec<Finding> {
@@ -50,13 +56,21 @@ pub(crate) fn lasting(message: &str) -> Vec<(Kind, String)> {
     let sentences = own::sentences(message);
     let is_foreign = foreign::is_foreign(&sentences.join(" "));
     let mut found = Vec::new();
-    for (at, text) in sentences.iter().enumerate() {
-        if is_foreign {
-            found.extend(directs(text).map(|text| (Kind::Instruction, text)));
-            continue;
+    if is_foreign {
+        let directions = sentences.iter().filter_map(|text| directs(text));
+        found.extend(directions.map(|text| (Kind::Instruction, text)));
+    } else {
+        let pairs: Vec<(&str, &str)> = sentences.iter().map(|text| ("", text.as_str())).collect();
+        let judgements = reader::judge(&pairs);
+        for (at, (text, judgement)) in sentences.iter().zip(judgements).enumerate() {
+            let is_stressed = sentences.get(at + 1).is_some_and(|next| is_emphasis(next));
+            let Some(sentence) = Sentence::new(text) else { continue };
+            found.extend(match sentence.judge(is_stressed) {
+                Some(known) => (judgement.lasts >= NO_OBJECTION).then_some(known),
+                None if judgement.lasts >= CERTAIN => sentence.plain(),
+                None => None,
+            });
         }
-        let is_stressed = sentences.get(at + 1).is_some_and(|next| is_emphasis(next));
-        found.extend(Sentence::new(text).and_then(|sentence| sentence.judge(is_stressed)));
     }
     found.truncate(MAX_OF_MESSAGE);
     found
@@ -168,6 +182,15 @@ impl<'t> Sentence<'t> {
             .next()
             .map(|first| first.to_uppercase().collect::<String>() + chars.as_str())
             .unwrap_or_default()
+    }
+
+    /// Returns a sentence in no known form, unless it is a question, a guess, a joke, or what someone else says.
+    fn plain(&self) -> Option<(Kind, String)> {
+        let lead = self.lead(0);
+        let words = &self.words[lead..];
+        let is_question = self.text.trim_end().ends_with('?');
+        let kind = if self.prefers(words) { Kind::Preference } else { Kind::Fact };
+        (!is_question && !self.is_not_said_in_earnest(words)).then(|| (kind, self.from(lead)))
     }
 
     /// Returns the kind of the sentence and its text, if it lasts. With `is_stressed` the next sentence says that it always holds.

@@ -1,14 +1,14 @@
 //! Search results for a message, weighed: entries and documents for the contributor `memory`, exchanges and messages of
 //! sessions for `continuity`. One search serves both.
 
-use super::relevance::{MemoryTraits, Weight, is_request};
+use super::relevance::{MemoryTraits, Weight, is_request, log_odds, logistic};
 use super::{Offer, TurnBuilder, exchange, lesson, policy, said, topic};
 use crate::base::frame::{self, one_line};
 use crate::base::ids::ProjectName;
 use crate::base::text::cut;
 use crate::base::{Result, Time};
 use crate::index::alike::likeness;
-use crate::index::{Scope, lookup};
+use crate::index::{Scope, lookup, reader};
 use crate::records::session;
 use crate::search::{self, BestLine, Hit, NewerHit};
 
@@ -30,9 +30,17 @@ const CHARS_BY_AGE: [(i64, usize); 3] = [(3, 360), (30, 280), (i64::MAX, 220)];
 const SAME_LIKENESS: f64 = 0.6;
 
 /// How many lines of documents are looked at, best first.
-const MAX_DOCUMENT_LINES: u32 = 8;
+const MAX_DOCUMENT_LINES: usize = 12;
+/// Beside the line that helps most, others help if the reader finds them nearly as good.
+const MAX_HELP_GAP: f64 = 1.5;
 /// The best of them show whether notes help at all.
 const BEST_LINES: usize = 5;
+/// How many other hits the reader judges, and the least worth of them. What is worth less is not near enough, whatever the reader says.
+const MAX_READ_HITS: usize = 8;
+const MIN_READ_WORTH: f64 = -4.0;
+/// What the reader's log odds are worth beside the other evidence.
+const READ: f64 = 0.5;
+const READ_LINE: f64 = 1.0;
 
 /// One hit, weighed.
 pub(crate) struct WeighedHit {
@@ -40,6 +48,8 @@ pub(crate) struct WeighedHit {
     /// The part of it that fits best.
     best: String,
     weighed: Weight,
+    /// The reader's judgement whether it helps, as log odds.
+    helps: Option<f64>,
 }
 
 impl WeighedHit {
@@ -91,7 +101,7 @@ fn offers(builder: &mut TurnBuilder<'_>, of: impl Fn(&Hit) -> bool) -> Result<Ve
     let chosen = chosen(builder, of)?;
     let mut offers: Vec<Offer> = Vec::new();
     for recalled in &chosen {
-        let WeighedHit { hit, best, weighed } = recalled;
+        let WeighedHit { hit, best, weighed, .. } = recalled;
         let text = match hit.kind {
             "exchange" | "message" => quote(builder, hit)?,
             _ => Some(memory_line(builder, hit, best)),
@@ -311,14 +321,35 @@ fn search(builder: &mut TurnBuilder<'_>) -> Result<Vec<WeighedHit>> {
             }
         }
         let Some((best, weighed)) = best else { continue };
-        recalled.push(WeighedHit { hit, best, weighed });
+        recalled.push(WeighedHit { hit, best, weighed, helps: None });
     }
+    read_best(builder, &mut recalled);
     let recalled = with_best_lines(builder, recalled);
-    for WeighedHit { hit, best, weighed } in &recalled {
+    for WeighedHit { hit, best, weighed, .. } in &recalled {
         let is_spoken = matches!(hit.kind, "exchange" | "message");
         builder.consider(if is_spoken { "continuity" } else { "memory" }, &hit.id, best, weighed);
     }
     Ok(recalled)
+}
+
+/// Lets the reader judge the hits that may be injected: it reads the message and the memory together. Of documents it reads the best
+/// lines, which search has chosen.
+fn read_best(builder: &TurnBuilder<'_>, recalled: &mut [WeighedHit]) {
+    let mut order: Vec<usize> =
+        (0..recalled.len()).filter(|place| recalled[*place].line().is_none()).collect();
+    order.sort_by(|a, b| recalled[*b].weighed.worth.total_cmp(&recalled[*a].weighed.worth));
+    order.retain(|place| recalled[*place].weighed.worth >= MIN_READ_WORTH);
+    order.truncate(MAX_READ_HITS);
+    let lines = (0..recalled.len()).filter(|place| recalled[*place].line().is_some());
+    order.extend(lines.take(MAX_DOCUMENT_LINES));
+    let pairs: Vec<(&str, &str)> =
+        order.iter().map(|place| (builder.message.prose.as_str(), recalled[*place].best.as_str())).collect();
+    for (place, judgement) in order.iter().zip(reader::judge(&pairs)) {
+        recalled[*place].helps = Some(f64::from(judgement.helps));
+        if recalled[*place].line().is_none() {
+            recalled[*place].weighed.add(READ * f64::from(judgement.helps));
+        }
+    }
 }
 
 /// Weighs the lines of documents as a whole, and leaves out those that are older than a better line: on the same matter
@@ -331,7 +362,14 @@ fn with_best_lines(builder: &TurnBuilder<'_>, recalled: Vec<WeighedHit>) -> Vec<
     let mut rank = 0u32;
     let mut newest = None;
     let mut kept = Vec::new();
-    for mut one in recalled {
+    let (lines, mut others): (Vec<WeighedHit>, Vec<WeighedHit>) =
+        recalled.into_iter().partition(|one| one.line().is_some());
+    let mut lines: Vec<WeighedHit> = lines.into_iter().take(MAX_DOCUMENT_LINES).collect();
+    lines.sort_by(|one, other| other.helps.unwrap_or(f64::MIN).total_cmp(&one.helps.unwrap_or(f64::MIN)));
+    let most = lines.first().and_then(|one| one.helps).unwrap_or(0.0);
+    lines.retain(|one| one.helps.is_none_or(|helps| helps >= most - MAX_HELP_GAP));
+    others.splice(0..0, lines);
+    for mut one in others {
         if one.line().is_some() {
             rank += 1;
             if let Some(need) = need {
@@ -339,10 +377,14 @@ fn with_best_lines(builder: &TurnBuilder<'_>, recalled: Vec<WeighedHit>) -> Vec<
                 // The order of search counts.
                 one.weighed.worth = best - f64::from(rank);
             }
+            if let Some(helps) = one.helps {
+                one.weighed.score = logistic(log_odds(one.weighed.score) + READ_LINE * helps);
+                one.weighed.worth = best - f64::from(rank) + READ_LINE * helps;
+            }
             let helps = one.weighed.score >= builder.least;
             let at = (!one.hit.at.is_undated()).then_some(one.hit.at);
             let is_older = newest.is_some_and(|newest| at <= newest);
-            if rank > MAX_DOCUMENT_LINES || (helps && is_older) {
+            if helps && is_older {
                 continue;
             }
             if helps {

@@ -177,6 +177,25 @@ pub(crate) struct MemoryTraits {
     pub(crate) gate: bool,
 }
 
+impl Weight {
+    /// Adds evidence that is not a part of the sum.
+    pub(super) fn add(&mut self, evidence: f64) {
+        self.worth += evidence;
+        self.score = round(logistic(self.worth));
+    }
+}
+
+/// Returns the probability of log odds.
+pub(super) fn logistic(odds: f64) -> f64 {
+    1.0 / (1.0 + (-odds).exp())
+}
+
+/// Returns the log odds of a probability.
+pub(super) fn log_odds(share: f64) -> f64 {
+    let share = share.clamp(1e-6, 1.0 - 1e-6);
+    (share / (1.0 - share)).ln()
+}
+
 impl Message {
     pub(crate) fn new(prose: &str, language: Language) -> Message {
         let mut terms: Vec<Term> = Vec::new();
@@ -273,7 +292,7 @@ impl Message {
             + SHARED * shared.min(4) as f64
             + if self.traits.personal { PERSONAL } else { 0.0 }
             + SHORT / self.terms.len().max(3) as f64;
-        self.traits.writes.then(|| round(1.0 / (1.0 + (-evidence).exp())))
+        self.traits.writes.then(|| round(logistic(evidence)))
     }
 
     /// Tells whether it asks for an action.
@@ -362,7 +381,7 @@ impl Message {
         let worth = BIAS + values.iter().zip(PARTS).map(|(value, (_, weight))| value * weight).sum::<f64>();
         let parts =
             values.iter().zip(PARTS).map(|(value, (part, _))| Evidence { part, value: round(*value) });
-        let (parts, score) = (parts.collect(), round(1.0 / (1.0 + (-worth).exp())));
+        let (parts, score) = (parts.collect(), round(logistic(worth)));
         Weight { parts, worth, score, covered, shared, similarity }
     }
 }

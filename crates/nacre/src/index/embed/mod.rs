@@ -71,6 +71,26 @@ impl Embedder for Builtin {
     }
 }
 
+impl Embedder for nacre_encoder::Encoder {
+    fn dims(&self) -> usize {
+        self.dims()
+    }
+
+    fn version(&self) -> &str {
+        self.version()
+    }
+
+    fn embed_query(&self, text: &str, weight: &mut dyn FnMut(&str) -> f32) -> Result<Vec<f32>> {
+        let tokens = self.tokens(text, |word| weight(word) > 0.0);
+        Ok(self.encode(&[tokens]).pop().expect("one text, one vector"))
+    }
+
+    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
+        let texts: Vec<_> = texts.iter().map(|text| self.tokens(text, |_| true)).collect();
+        Ok(self.encode(&texts))
+    }
+}
+
 /// Describes a model that runs in this process.
 #[derive(Clone, Debug, Serialize)]
 pub struct ModelInfo {

@@ -10,9 +10,7 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::builtin;
 
-/// The maximum length of a word in characters. Longer ones are left out: nobody types them, and base64 would
-/// dominate the vector.
-pub const MAX_WORD_CHARS: usize = 100;
+pub(crate) use nacre_encoder::{MAX_WORD_CHARS, is_ideograph, is_invisible};
 
 /// Passes the tokens of a text to `take`, in order: the whole word that contains it, lower-cased and folded,
 /// and the token's row in the model.
@@ -36,16 +34,6 @@ fn fold(text: &str) -> Vec<u8> {
             _ => b' ',
         })
         .collect()
-}
-
-/// Tells whether a character inside a word is invisible: soft hyphen, joiners, byte order mark.
-pub fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{2060}' | '\u{feff}')
-}
-
-/// Tells whether a character is an ideograph: a word of its own, written without spaces.
-pub fn is_ideograph(c: char) -> bool {
-    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
 }
 
 fn split(text: &[u8], mut take: impl FnMut(&str, u32)) {

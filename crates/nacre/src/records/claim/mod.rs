@@ -5,6 +5,9 @@
 //! [`Statement`] ▶ `align` (which words both have) ▶ `subject` and `difference` ▶ [`compare()`], which adds up
 //! what speaks for a conflict and what speaks against it.
 //!
+//! [`weigh()`] asks the compiled-in reader too, which knows that a vegan eats no lamb. It takes milliseconds, so writes use it, and
+//! searches compare with the rules alone.
+//!
 //! Everything is pure. The vocabulary is data, one file for each language (`words/LANGUAGE/claims.txt`), so that
 //! no rule knows a subject. A conflict that is not certain is not reported: precision counts more than recall.
 //! `nacre-bench conflicts` measures both.
@@ -18,6 +21,7 @@ mod statement;
 mod subject;
 mod token;
 mod value;
+mod weigh;
 
 #[cfg(test)]
 mod tests;
@@ -25,3 +29,4 @@ mod tests;
 pub use compare::{Conflict, ConflictKind, compare, explain};
 pub(crate) use frame::shared_frame;
 pub use statement::Statement;
+pub use weigh::weigh;

@@ -10,6 +10,8 @@ use super::value::{self, Date, Kind, Value};
 /// One read statement.
 #[derive(Debug)]
 pub struct Statement {
+    /// The text, after its heading or entity.
+    pub(super) whole: String,
     pub(super) tokens: Vec<Token>,
     pub(super) terms: Vec<Term>,
     pub(super) values: Vec<Value>,
@@ -182,7 +184,8 @@ impl Statement {
         tokens.extend(token::tokens(text));
         tokens.truncate(MAX_WORDS);
         let context_end = context_end.min(tokens.len());
-        read(tokens, context_end)
+        let whole = context.map_or_else(|| text.to_owned(), |context| format!("{context}: {text}"));
+        Statement { whole, ..read(tokens, context_end) }
     }
 
     /// Reads a fact of the knowledge graph.
@@ -443,6 +446,7 @@ fn read(mut tokens: Vec<Token>, context_end: usize) -> Statement {
     let is_be = tokens.get(head).is_some_and(|token| BE.contains(&token.lower.as_str()));
     let copula = is_be || meanings.get(head).iter().any(is_name);
     Statement {
+        whole: String::new(),
         tokens,
         terms,
         values,

@@ -9,7 +9,7 @@ use serde_json::Value;
 const MAX_HEADER_BYTES: usize = 1 << 20;
 
 /// A file of tensors.
-pub(super) struct Safetensors<'a> {
+pub struct Safetensors<'a> {
     tensors: BTreeMap<String, Value>,
     data: &'a [u8],
 }
@@ -23,7 +23,7 @@ struct Tensor {
 
 impl<'a> Safetensors<'a> {
     /// Reads the header. The error completes a sentence that begins with the file's name.
-    pub(super) fn read(file: &'a [u8]) -> Result<Safetensors<'a>, String> {
+    pub fn read(file: &'a [u8]) -> Result<Safetensors<'a>, String> {
         let (length, rest) = file.split_first_chunk().ok_or("is too short for weights")?;
         let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
         if length > MAX_HEADER_BYTES.min(rest.len()) {
@@ -37,7 +37,7 @@ impl<'a> Safetensors<'a> {
     }
 
     /// Returns the numbers of a tensor, which must have this shape.
-    pub(super) fn tensor(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
+    pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
         let tensor = self.tensors.get(name).ok_or_else(|| format!("has no tensor `{name}`"))?;
         let tensor = Tensor::deserialize(tensor)
             .map_err(|problem| format!("has an invalid description of tensor `{name}`: {problem}"))?;

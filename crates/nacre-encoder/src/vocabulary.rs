@@ -1,11 +1,23 @@
 //! The tokens of a text as the encoder reads them.
 //!
-//! Words are split as in [`nacre::embed::wordpiece`], with two differences: words of every script are read, and a word that the
-//! vocabulary can't spell becomes `[UNK]` instead of being dropped, because its position matters.
+//! Words are split as BERT's uncased models split them. Words of every script are read, and a word that the
+//! vocabulary can't spell becomes `[UNK]`, because its position matters.
 
-use nacre::embed::wordpiece::{MAX_WORD_CHARS, is_ideograph, is_invisible};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
+
+/// The maximum length of a word in characters. Longer ones can't be spelled: nobody types them.
+pub const MAX_WORD_CHARS: usize = 100;
+
+/// Tells whether a character inside a word is invisible: soft hyphen, joiners, byte order mark.
+pub fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{2060}' | '\u{feff}')
+}
+
+/// Tells whether a character is an ideograph: a word of its own, written without spaces.
+pub fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
+}
 
 /// All tokens by number, and their order by name.
 #[derive(Clone, Copy)]

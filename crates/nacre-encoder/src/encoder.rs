@@ -1,6 +1,7 @@
-//! all-MiniLM-L6-v2: a small transformer that reads words in order, in 4-bit weights, on the processor.
+//! A small transformer that reads words in order, in 4-bit weights, on the processor.
 //!
-//! The file is read once, and the weights are used in place. `pack` makes it from the published weights. Little-endian: the
+//! A model has one or two stacks of layers over the same tokens: the first one gives vectors, the second one judges pairs
+//! of texts. The file is read once, and the weights are used in place. `pack` makes it from the published weights. Little-endian: the
 //! header ([`Header`]), then
 //!
 //! - a row for each token: its components, two in a byte, the first in the low half, 8 added to each; then an
@@ -8,13 +9,14 @@
 //! - a row for each place in a text, f16;
 //! - gain and bias of the first norm, f32;
 //! - for each layer, four matrices, each followed by its bias (f32): query, key and value as one; the output of attention, with
-//!   gain and bias of a norm (f32); the wide one; the narrow one, with a norm. `kernel` describes the format of a matrix;
+//!   gain and bias of a norm (f32); the wide one; the narrow one, with a norm. `kernel` describes the format of a matrix. The
+//!   layers that judge come after those that give vectors;
+//! - if it judges: a row of f32 for each of the [`HEADS`], then their biases;
 //! - the vocabulary: where each name begins, u32, and where the last one ends; the tokens in the order of
 //!   their names, u32; the names.
 
+use std::borrow::Cow;
 use std::ops::Range;
-
-use nacre::Embedder;
 
 use crate::float::HEAD;
 use crate::kernel::{BLOCK, GROUP, MIDDLE, Matrix, OUTPUTS, Processor, RoundedRows, from_f16};
@@ -22,21 +24,25 @@ use crate::vocabulary::{Marks, Vocabulary};
 
 /// The dimensions of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub struct Shape {
     /// Components of a vector.
-    pub(crate) dims: usize,
-    pub(crate) layers: usize,
+    pub dims: usize,
+    /// Layers that give vectors.
+    pub layers: usize,
+    /// Layers that judge.
+    pub judge_layers: usize,
     /// Outputs of a layer's wide matrix.
-    pub(crate) inner: usize,
+    pub inner: usize,
     /// Tokens of the longest text.
-    pub(crate) places: usize,
+    pub places: usize,
     /// Tokens of the vocabulary.
-    pub(crate) tokens: usize,
+    pub tokens: usize,
 }
 
 impl Shape {
     /// The shape of all-MiniLM-L6-v2, which was trained on texts of 256 tokens.
-    pub(crate) const MINILM: Shape = Shape { dims: 384, layers: 6, inner: 1536, places: 256, tokens: 30_522 };
+    pub const MINILM: Shape =
+        Shape { dims: 384, layers: 6, judge_layers: 0, inner: 1536, places: 256, tokens: 30_522 };
 
     /// Tells whether the code can run a model of this shape: whole groups and heads, and plausible sizes.
     fn runs(&self) -> bool {
@@ -45,6 +51,7 @@ impl Shape {
             && self.dims.is_multiple_of(HEAD)
             && whole(self.inner, 4096)
             && (1..=24).contains(&self.layers)
+            && self.judge_layers <= 24
             && (3..=512).contains(&self.places)
             && (4..=100_000).contains(&self.tokens)
     }
@@ -59,9 +66,14 @@ impl Shape {
         inputs / GROUP * (outputs / OUTPUTS) * BLOCK
     }
 
+    /// Bytes of what the judging layers end in.
+    fn head_bytes(&self) -> usize {
+        if self.judge_layers == 0 { 0 } else { 4 * HEADS * (self.dims + 1) }
+    }
+
     /// Bytes of the whole file, with `names` bytes for the vocabulary's names.
     pub(crate) fn file_bytes(&self, names: usize) -> usize {
-        let Shape { dims, layers, inner, places, tokens } = *self;
+        let Shape { dims, layers, judge_layers, inner, places, tokens } = *self;
         let layer = Shape::matrix_bytes(dims, 3 * dims)
             + Shape::matrix_bytes(dims, dims)
             + Shape::matrix_bytes(dims, inner)
@@ -71,23 +83,25 @@ impl Shape {
             + tokens * self.row_bytes()
             + 2 * places * dims
             + 4 * 2 * dims
-            + layers * layer
+            + (layers + judge_layers) * layer
+            + self.head_bytes()
             + 4 * (tokens + 1)
             + 4 * tokens
             + names
     }
 }
 
-/// The header before the weights: `NACREMLM`; eight u32 (version of the format, the numbers of [`Shape`] in order, bytes of the
-/// names, zero); SHA-256 of the published file that it was made from; BLAKE3 of everything that follows and of the header up to
+/// The header before the weights: `NACREMLM`; eight u32 (version of the format; components, layers, outputs, places and tokens of [`Shape`]; bytes of the
+/// names, layers that judge); SHA-256 of the published file that it was made from; BLAKE3 of everything that follows and of the header up to
 /// there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Header {
-    pub(crate) shape: Shape,
+pub struct Header {
+    /// The dimensions of the model.
+    pub shape: Shape,
     /// Bytes of the vocabulary's names.
-    pub(crate) names: usize,
+    pub names: usize,
     /// SHA-256 of the weights as they were published.
-    pub(crate) source: [u8; 32],
+    pub source: [u8; 32],
 }
 
 impl Header {
@@ -95,8 +109,8 @@ impl Header {
 
     /// Returns the header as in the file, without the checksum.
     pub(crate) fn write(&self) -> Vec<u8> {
-        let Shape { dims, layers, inner, places, tokens } = self.shape;
-        let numbers = [FORMAT, dims, layers, inner, places, tokens, self.names, 0];
+        let Shape { dims, layers, judge_layers, inner, places, tokens } = self.shape;
+        let numbers = [FORMAT, dims, layers, inner, places, tokens, self.names, judge_layers];
         let mut bytes = MAGIC.to_vec();
         for number in numbers {
             bytes.extend(u32::try_from(number).expect("checked to be small").to_le_bytes());
@@ -107,7 +121,7 @@ impl Header {
     }
 
     /// Reads the header of a whole file, whose length must match it.
-    pub(crate) fn read(file: &[u8]) -> Result<Header, String> {
+    pub fn read(file: &[u8]) -> Result<Header, String> {
         let not_ours = || "does not begin like a model file of Nacre".to_owned();
         let rest = file.strip_prefix(MAGIC).ok_or_else(not_ours)?;
         let header = rest.get(..Header::BYTES - MAGIC.len()).ok_or("ends within its header")?;
@@ -116,8 +130,8 @@ impl Header {
         if number(0) != FORMAT {
             return Err(format!("has format {}, this program reads format {FORMAT}", number(0)));
         }
-        let [dims, layers, inner, places, tokens, names] = [1, 2, 3, 4, 5, 6].map(number);
-        let shape = Shape { dims, layers, inner, places, tokens };
+        let [dims, layers, inner, places, tokens, names, judge_layers] = [1, 2, 3, 4, 5, 6, 7].map(number);
+        let shape = Shape { dims, layers, judge_layers, inner, places, tokens };
         if !shape.runs() || names > 16 * tokens {
             return Err(format!("has an impossible shape: {shape:?}"));
         }
@@ -153,9 +167,15 @@ fn checksum(file: &[u8]) -> [u8; 32] {
 /// Tokens in a batch: enough to load the weights rarely, few enough that the activations stay in the cache.
 const BATCH_TOKENS: usize = 192;
 
+/// Tokens of the longest pair of texts.
+pub(crate) const MAX_PAIR_TOKENS: usize = 128;
+
+/// How many judgements a pair of texts gets.
+pub const HEADS: usize = 5;
+
 /// The loaded model.
-pub struct MiniLm {
-    file: Box<[u8]>,
+pub struct Encoder {
+    file: Cow<'static, [u8]>,
     header: Header,
     version: String,
     marks: Marks,
@@ -163,6 +183,10 @@ pub struct MiniLm {
     places: Range<usize>,
     norm: Norm,
     layers: Vec<Layer>,
+    judge: Vec<Layer>,
+    /// A row for each head, and its bias.
+    heads: Vec<f32>,
+    biases: Vec<f32>,
     starts: Range<usize>,
     order: Range<usize>,
     names: Range<usize>,
@@ -189,28 +213,34 @@ struct Norm {
     bias: Vec<f32>,
 }
 
-impl MiniLm {
+impl Encoder {
     /// Opens a file as the model. The error completes a sentence that begins with the file's name.
-    pub(crate) fn from_bytes(file: Box<[u8]>) -> Result<MiniLm, String> {
-        let header = Header::read(&file)?;
+    pub fn from_bytes(file: impl Into<Cow<'static, [u8]>>) -> Result<Encoder, String> {
+        let file = file.into();
+        Header::read(&file)?;
         if checksum(&file) != file[CHECKSUM] {
             return Err("is damaged: its checksum does not match".into());
         }
+        Encoder::from_whole(file)
+    }
+
+    /// Opens a file that is compiled into the program. Its checksum is not computed, so that nothing of it is read before it is
+    /// needed.
+    pub fn from_program(file: &'static [u8]) -> Result<Encoder, String> {
+        Encoder::from_whole(file.into())
+    }
+
+    fn from_whole(file: Cow<'static, [u8]>) -> Result<Encoder, String> {
+        let header = Header::read(&file)?;
         let Shape { dims, inner, places, tokens, .. } = header.shape;
         let mut sections = Sections { file: &file, at: Header::BYTES };
         let rows = sections.take(tokens * header.shape.row_bytes());
         let places = sections.take(2 * places * dims);
         let norm = sections.norm(dims);
-        let layers = (0..header.shape.layers)
-            .map(|_| Layer {
-                query_key_value: sections.linear(dims, 3 * dims),
-                attended: sections.linear(dims, dims),
-                attended_norm: sections.norm(dims),
-                wide: sections.linear(dims, inner),
-                narrow: sections.linear(inner, dims),
-                narrow_norm: sections.norm(dims),
-            })
-            .collect();
+        let mut stack = |layers| (0..layers).map(|_| sections.layer(dims, inner)).collect();
+        let (layers, judge) = (stack(header.shape.layers), stack(header.shape.judge_layers));
+        let heads = if header.shape.judge_layers == 0 { 0 } else { HEADS };
+        let (heads, biases) = (sections.floats(heads * dims), sections.floats(heads));
         let [starts, order, names] =
             [4 * (tokens + 1), 4 * tokens, header.names].map(|bytes| sections.take(bytes));
         let sum = blake3::Hash::from_bytes(file[CHECKSUM].try_into().expect("32 bytes")).to_hex();
@@ -227,13 +257,16 @@ impl MiniLm {
         {
             return Err("has a vocabulary that names tokens it has no row for".into());
         }
-        Ok(MiniLm {
+        Ok(Encoder {
             version: format!("minilm-{CODE_VERSION}-{}", &sum[..8]),
             marks,
             rows,
             places,
             norm,
             layers,
+            judge,
+            heads,
+            biases,
             starts,
             order,
             names,
@@ -244,22 +277,62 @@ impl MiniLm {
     }
 
     /// Returns the header of the file.
-    pub(crate) fn header(&self) -> &Header {
+    pub fn header(&self) -> &Header {
         &self.header
     }
 
+    /// Identifies the model and the code that runs it: vectors of two versions can't be compared.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
     /// Returns the tokens of a text, without the words that `keep` rejects.
-    pub(crate) fn tokens(&self, text: &str, keep: impl FnMut(&str) -> bool) -> Vec<u32> {
-        let vocabulary = Vocabulary {
+    pub fn tokens(&self, text: &str, keep: impl FnMut(&str) -> bool) -> Vec<u32> {
+        self.vocabulary().tokens(text, self.marks, self.header.shape.places, keep)
+    }
+
+    /// Returns the tokens of two texts, one after the other, each cut to half of a pair's tokens.
+    pub fn pair_tokens(&self, one: &str, other: &str) -> Vec<u32> {
+        let longest = self.header.shape.places.min(MAX_PAIR_TOKENS) / 2;
+        let half = |text| self.vocabulary().tokens(text, self.marks, longest, |_| true);
+        let mut tokens = half(one);
+        tokens.extend(&half(other)[1..]);
+        tokens
+    }
+
+    fn vocabulary(&self) -> Vocabulary<'_> {
+        Vocabulary {
             starts: self.file[self.starts.clone()].as_chunks().0,
             order: self.file[self.order.clone()].as_chunks().0,
             names: &self.file[self.names.clone()],
-        };
-        vocabulary.tokens(text, self.marks, self.header.shape.places, keep)
+        }
     }
 
     /// Returns the unit vector of each text, given as tokens.
-    pub(crate) fn encode(&self, texts: &[Vec<u32>]) -> Vec<Vec<f32>> {
+    pub fn encode(&self, texts: &[Vec<u32>]) -> Vec<Vec<f32>> {
+        let mut vectors = self.means(&self.layers, texts);
+        vectors.iter_mut().for_each(|vector| normalise(vector));
+        vectors
+    }
+
+    /// Returns the judgements of each pair, given as tokens: numbers without a bound, of which more is more certain.
+    pub fn judge(&self, pairs: &[Vec<u32>]) -> Vec<[f32; HEADS]> {
+        let judgement = |mean: &Vec<f32>| {
+            std::array::from_fn(|head| {
+                let row = &self.heads[head * self.dims()..][..self.dims()];
+                self.biases[head] + row.iter().zip(mean).map(|(weight, value)| weight * value).sum::<f32>()
+            })
+        };
+        self.means(&self.judge, pairs).iter().map(judgement).collect()
+    }
+
+    /// Returns the number of components of a vector.
+    pub fn dims(&self) -> usize {
+        self.header.shape.dims
+    }
+
+    /// Returns the mean of the last layer's rows of each text.
+    fn means(&self, layers: &[Layer], texts: &[Vec<u32>]) -> Vec<Vec<f32>> {
         let mut vectors = Vec::with_capacity(texts.len());
         let mut rest = texts;
         while !rest.is_empty() {
@@ -269,13 +342,13 @@ impl MiniLm {
                 tokens <= BATCH_TOKENS
             });
             let (now, later) = rest.split_at(fit.count().max(1));
-            self.encode_together(now, &mut vectors);
+            self.encode_together(layers, now, &mut vectors);
             rest = later;
         }
         vectors
     }
 
-    fn encode_together(&self, texts: &[Vec<u32>], vectors: &mut Vec<Vec<f32>>) {
+    fn encode_together(&self, layers: &[Layer], texts: &[Vec<u32>], vectors: &mut Vec<Vec<f32>>) {
         let Shape { dims, inner, .. } = self.header.shape;
         let tokens: usize = texts.iter().map(Vec::len).sum();
         let processor = self.processor;
@@ -292,7 +365,7 @@ impl MiniLm {
             self.place(place, added);
         }
         processor.add_and_norm(&mut rows, &added, &self.norm.gain, &self.norm.bias);
-        for layer in &self.layers {
+        for layer in layers {
             processor.round(&rows, dims, &mut rounded);
             processor.multiply(&rounded, self.matrix(&layer.query_key_value), &mut asked);
             let (mut asked, mut out) = (&asked[..], &mut seen[..]);
@@ -321,7 +394,8 @@ impl MiniLm {
             for row in rows.by_ref().take(text.len()) {
                 vector.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
             }
-            normalise(&mut vector);
+            let tokens = text.len() as f32;
+            vector.iter_mut().for_each(|value| *value /= tokens);
             vectors.push(vector);
         }
     }
@@ -355,26 +429,6 @@ impl MiniLm {
     }
 }
 
-impl Embedder for MiniLm {
-    fn dims(&self) -> usize {
-        self.header.shape.dims
-    }
-
-    fn version(&self) -> &str {
-        &self.version
-    }
-
-    fn embed_query(&self, text: &str, weight: &mut dyn FnMut(&str) -> f32) -> nacre::Result<Vec<f32>> {
-        let tokens = self.tokens(text, |word| weight(word) > 0.0);
-        Ok(self.encode(&[tokens]).pop().expect("one text, one vector"))
-    }
-
-    fn embed_documents(&self, texts: &[&str]) -> nacre::Result<Vec<Vec<f32>>> {
-        let texts: Vec<_> = texts.iter().map(|text| self.tokens(text, |_| true)).collect();
-        Ok(self.encode(&texts))
-    }
-}
-
 /// Incremented with every change to the code that changes a vector.
 const CODE_VERSION: u32 = 1;
 
@@ -403,6 +457,17 @@ impl Sections<'_> {
     fn floats(&mut self, count: usize) -> Vec<f32> {
         let range = self.take(4 * count);
         self.file[range].as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+    }
+
+    fn layer(&mut self, dims: usize, inner: usize) -> Layer {
+        Layer {
+            query_key_value: self.linear(dims, 3 * dims),
+            attended: self.linear(dims, dims),
+            attended_norm: self.norm(dims),
+            wide: self.linear(dims, inner),
+            narrow: self.linear(inner, dims),
+            narrow_norm: self.norm(dims),
+        }
     }
 
     fn linear(&mut self, inputs: usize, outputs: usize) -> Linear {

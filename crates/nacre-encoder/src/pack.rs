@@ -4,28 +4,28 @@
 //! Only sums, products and roundings in a fixed order are used, so that the same weights give the same file
 //! everywhere.
 
-use crate::encoder::{Header, Shape, seal};
+use crate::encoder::{HEADS, Header, MAX_PAIR_TOKENS, Shape, seal};
 use crate::kernel::{BLOCK, OUTPUTS, Processor, to_f16};
 use crate::round::{self, Group, InputStatistics};
 use crate::safetensors::Safetensors;
 use crate::vocabulary::Vocabulary;
 
 /// Typical texts of a memory, one per line. The rounding is fitted to them.
-pub(super) const SAMPLE: &str = include_str!("sample.txt");
+pub const SAMPLE: &str = include_str!("sample.txt");
 
 /// Positions of the published weights; the model was trained on fewer.
 pub(super) const PUBLISHED_PLACES: usize = 512;
 
 /// Returns the model file, fitted to the lines of `sample`. The error says what is wrong with the weights or the
 /// vocabulary.
-pub(super) fn pack(
+pub fn pack(
     weights: &Safetensors<'_>,
     vocabulary: &str,
     sample: &str,
     shape: Shape,
     source: [u8; 32],
 ) -> Result<Vec<u8>, String> {
-    let Shape { dims, inner, .. } = shape;
+    let Shape { dims, .. } = shape;
     let names: Vec<&str> = vocabulary.lines().collect();
     if names.len() != shape.tokens {
         return Err(format!("has a vocabulary of {} tokens, its weights have {}", names.len(), shape.tokens));
@@ -36,13 +36,15 @@ pub(super) fn pack(
     }
     let vocabulary = Vocabulary { starts: &names.starts, order: &names.order, names: &names.names };
     let marks = vocabulary.marks().ok_or("has a vocabulary without `[CLS]`, `[SEP]` and `[UNK]`")?;
-    // Each line alone, and ten together for later positions in a text.
-    let lines: Vec<&str> = sample.lines().collect();
-    let texts: Vec<Vec<u32>> = lines
-        .chunks(1)
-        .chain(lines.chunks(10))
-        .map(|lines| vocabulary.tokens(&lines.join(" "), marks, shape.places, |_| true))
-        .collect();
+    // Each line alone, and ten together for later positions in a text. A line with a tab is a pair.
+    let lines: Vec<&str> = sample.lines().filter(|line| !line.contains('\t')).collect();
+    let read = |text: &str, longest| vocabulary.tokens(text, marks, longest, |_| true);
+    let texts: Vec<Vec<u32>> =
+        lines.chunks(1).chain(lines.chunks(10)).map(|lines| read(&lines.join(" "), shape.places)).collect();
+    let pair = |(one, other): (&str, &str)| {
+        [read(one, MAX_PAIR_TOKENS / 2), read(other, MAX_PAIR_TOKENS / 2).split_off(1)].concat()
+    };
+    let pairs: Vec<Vec<u32>> = sample.lines().filter_map(|line| line.split_once('\t')).map(pair).collect();
 
     let mut file = Header { shape, names: names.names.len(), source }.write();
     file.reserve(shape.file_bytes(names.names.len()));
@@ -57,28 +59,46 @@ pub(super) fn pack(
     }
     file.extend(places.iter().flat_map(|value| to_f16(*value).to_le_bytes()));
 
-    let mut sample = Sample::new(&texts, &rows, &places, dims);
-    sample.norm(&mut file, &norm(weights, "embeddings.LayerNorm", dims)?);
-    for layer in 0..shape.layers {
-        let name = |part: &str| format!("encoder.layer.{layer}.{part}");
-        let parts = ["query", "key", "value"].map(|part| name(&format!("attention.self.{part}")));
-        let given = std::mem::take(&mut sample.rows);
-        let asked = pass(&mut file, &linear(weights, &parts, dims, dims)?, &given);
-        let seen = sample.attend(&asked, dims);
-        sample.added =
-            pass(&mut file, &linear(weights, &[name("attention.output.dense")], dims, dims)?, &seen);
-        sample.rows = given;
-        sample.norm(&mut file, &norm(weights, &name("attention.output.LayerNorm"), dims)?);
-        let mut wide =
-            pass(&mut file, &linear(weights, &[name("intermediate.dense")], dims, inner)?, &sample.rows);
-        Processor::here().gelu(&mut wide);
-        sample.added = pass(&mut file, &linear(weights, &[name("output.dense")], inner, dims)?, &wide);
-        sample.norm(&mut file, &norm(weights, &name("output.LayerNorm"), dims)?);
+    let first = norm(weights, "embeddings.LayerNorm", dims)?;
+    first.iter().for_each(|values| write_floats(&mut file, values));
+    for (stack, layers, texts) in [("encoder", shape.layers, texts), ("judge", shape.judge_layers, pairs)] {
+        let mut sample = Sample::new(&texts, &rows, &places, dims);
+        sample.add_and_norm(&first);
+        for layer in 0..layers {
+            write_layer(&mut file, weights, &format!("{stack}.layer.{layer}"), shape, &mut sample)?;
+        }
+    }
+    if shape.judge_layers > 0 {
+        write_floats(&mut file, &weights.tensor("judge.heads.weight", &[HEADS, dims])?);
+        write_floats(&mut file, &weights.tensor("judge.heads.bias", &[HEADS])?);
     }
     file.extend(names.starts.iter().chain(&names.order).flatten());
     file.extend(&names.names);
     seal(&mut file);
     Ok(file)
+}
+
+/// Writes a layer, and passes the sample through it.
+fn write_layer(
+    file: &mut Vec<u8>,
+    weights: &Safetensors<'_>,
+    layer: &str,
+    Shape { dims, inner, .. }: Shape,
+    sample: &mut Sample,
+) -> Result<(), String> {
+    let name = |part: &str| format!("{layer}.{part}");
+    let parts = ["query", "key", "value"].map(|part| name(&format!("attention.self.{part}")));
+    let given = std::mem::take(&mut sample.rows);
+    let asked = pass(file, &linear(weights, &parts, dims, dims)?, &given);
+    let seen = sample.attend(&asked, dims);
+    sample.added = pass(file, &linear(weights, &[name("attention.output.dense")], dims, dims)?, &seen);
+    sample.rows = given;
+    sample.norm(file, &norm(weights, &name("attention.output.LayerNorm"), dims)?);
+    let mut wide = pass(file, &linear(weights, &[name("intermediate.dense")], dims, inner)?, &sample.rows);
+    Processor::here().gelu(&mut wide);
+    sample.added = pass(file, &linear(weights, &[name("output.dense")], inner, dims)?, &wide);
+    sample.norm(file, &norm(weights, &name("output.LayerNorm"), dims)?);
+    Ok(())
 }
 
 /// The sample texts on their way through the layers.
@@ -104,9 +124,12 @@ impl Sample {
     }
 
     /// Writes a norm and applies it.
-    fn norm(&mut self, file: &mut Vec<u8>, [gain, bias]: &[Vec<f32>; 2]) {
-        write_floats(file, gain);
-        write_floats(file, bias);
+    fn norm(&mut self, file: &mut Vec<u8>, norm: &[Vec<f32>; 2]) {
+        norm.iter().for_each(|values| write_floats(file, values));
+        self.add_and_norm(norm);
+    }
+
+    fn add_and_norm(&mut self, [gain, bias]: &[Vec<f32>; 2]) {
         Processor::here().add_and_norm(&mut self.rows, &self.added, gain, bias);
     }
 
