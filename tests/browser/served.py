@@ -125,9 +125,16 @@ class Served:
         self.use()
 
     def use(self):
-        """Two weeks of an agent that uses the memory, as its hooks and the telemetry file record it."""
+        """An older conversation, and two weeks of an agent that uses the memory, as its hooks and the telemetry file record it."""
         now = datetime.datetime.now(datetime.timezone.utc)
         stamp = lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        older = self.home.parent / "older.jsonl"
+        with open(older, "w") as file:
+            for place in range(60):
+                at = stamp(now - datetime.timedelta(days=40 - 0.02 * place * place / 2))
+                text = f"What is left of the importer after part {place // 2}?" if place % 2 == 0 else f"The reader of attachments, part {place // 2 + 1}."
+                file.write(json.dumps(dict(session="importer", id=f"importer-{place}", speaker="user" if place % 2 == 0 else "assistant", timestamp=at, text=text)) + "\n")
+        self.run("session", "import", str(older))
         (self.home / "hooks").mkdir(exist_ok=True)
         (self.home / "hooks/claude-code.json").write_text(json.dumps(dict(event="turn", at=stamp(now))))
         with open(self.home / "telemetry.jsonl", "a") as file:

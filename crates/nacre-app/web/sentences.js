@@ -94,12 +94,15 @@ export function sentence(rows) {
   return `${who} ${verb} ${counted}`;
 }
 
+/** How the sizes of a row are called. */
+const UNITS = { chunks: "passages", chars: "characters" };
+
 /** The thing that a row is about: its words if they are known, and where it is. `known` maps ids to `{ text, hash }`. */
 export function subject(row, known) {
   const about = row.ids.map((id) => known.get(id)).find(Boolean);
   const id = row.ids[0];
   if (about) return about.hash ? link(about.hash, {}, about.text) : h("span", {}, about.text);
   if (id?.startsWith("mem-")) return row.action === "memory_delete" ? null : link(`entry/${encodeURIComponent(id)}`, {}, "Open the memory");
-  const size = Object.entries(row.detail).filter(([, value]) => value !== 0).map(([name, value]) => `${value.toLocaleString?.() ?? value} ${name}`);
+  const size = Object.entries(row.detail).filter(([, value]) => typeof value === "number" && value > 0).map(([name, value]) => `${value.toLocaleString()} ${UNITS[name] ?? name.replaceAll("_", " ")}`);
   return size.length ? h("span", { class: "meta" }, size.join(", ")) : null;
 }

@@ -45,6 +45,7 @@ pub const FILES: &[(&str, &[u8])] = files![
     "conflicts.js",
     "lessons.js",
     "sentences.js",
+    "sharing.js",
     "diff.js",
     "markdown.js",
     "chart.js",
