@@ -449,6 +449,13 @@ def shown(watch, served):
     watch.go("sessions/talk-9")
     page.locator(".shown summary").first.click()
     expect(page.locator(".shown li", has_text="5433").first).to_contain_text("mentioned in the answer")
+    say("user", "Thanks.")
+    say("assistant", "You are welcome.")
+    watch.go("sessions/talk-9")
+    expect(page.locator(".message")).to_have_count(4)
+    # The two questions are a moment apart: what was shown before the first was listed below the second answer, too.
+    expect(page.locator(".shown")).to_have_count(1)
+    page.locator(".shown summary").click()
     for width, height in [(390, 844), (1280, 820)]:
         page.set_viewport_size(dict(width=width, height=height))
         readable(page, f"shown memories at {width} px")
@@ -604,6 +611,7 @@ def timeline(watch, served):
     watch.go("timeline")
     expect(page.locator(".events")).to_contain_text("You approved a change: USER.md")
     assert "token" not in page.locator(".events").inner_text(), "a row names the token as a size"
+    assert not re.search(r"\b1 (messages|documents|passages)\b", page.locator(".events").inner_text())
     facts = page.locator(".events li", has=page.locator("summary", has_text=re.compile("set [0-9]+ facts")))
     facts.locator("summary").click()
     facts.get_by_role("link", name="Osprey: status = on time").click()
@@ -641,6 +649,8 @@ def groups(watch, served):
 def empty_group(watch, served):
     """A new memory leads to the first memory and the first agent, and no view fails without data."""
     page = watch.page
+    # A preview that is still loading would ask the other group.
+    watch.go("files")
     page.evaluate("localStorage.setItem('group', 'empty')")
     served.tool("health", group="empty")
     page.reload()
@@ -780,6 +790,20 @@ def hostile(watch, served):
     page = watch.page
     served.poison()
     eve = "Eve%20%3Cimg%20src=x%20onerror=window.__pwned=7%3E"
+    # Nothing hostile is learned as a lesson or found to contradict, so these answers are those of the tools.
+    at = "2026-02-18T10:00:00Z"
+    side = lambda kind: dict(id=f"{kind}-1", kind=kind, text=HOSTILE, at=at, source=HOSTILE, session="<script>x</script>")
+    lesson = dict(number=99, state="waiting", text=HOSTILE, asked=HOSTILE, learned_at=at, session="<script>x</script>")
+    planted = {"lesson_list": dict(lessons=[lesson]), "memory_conflicts": dict(conflicts=[dict(number=98, found_at=at, first=side("fact"), second=side("message"))], open=1)}
+    for tool, answer in planted.items():
+        page.route(f"**/v1/tools/{tool}", (lambda answer: lambda route: route.fulfill(json=answer))(answer))
+    for place, shown in [("approvals/lesson-99", ".detail .card"), ("approvals/conflict-98", ".sides .card")]:
+        watch.go(place)
+        expect(page.locator(shown).first).to_contain_text("<script>")
+        assert page.locator("#view script, #view img, #view iframe, #view a[href^='javascript']").count() == 0, place
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, place
+    for tool in planted:
+        page.unroute(f"**/v1/tools/{tool}")
     for place in ["home", "memory", "memory?q=pwned", "entry/14", "approvals", f"graph?about={eve}", "graph", "timeline", "files", "files/CONTEXT.md",
                   "files/%3Cimg%20src=x%20onerror=window.__pwned=12%3E.md", "sessions", "sessions/%3Cscript%3Ex%3C%2Fscript%3E", "tasks", "health",
                   "memory?q=%3Cscript%3Ewindow.__pwned=13%3C/script%3E", "memory?tag=%3Cscript%3E"]:

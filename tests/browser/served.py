@@ -153,6 +153,8 @@ class Served:
         self.tool("task_add", description=HOSTILE, milestone="<script>window.__pwned=9</script>", acceptance_criteria=[HOSTILE])
         self.tool("session_append", id="<script>x</script>", messages=[{"role": "user", "content": HOSTILE}])
         self.propose("SOUL.md", HOSTILE, content=HOSTILE)
+        self.tool("alias_add", alias="<img src=x onerror=window.__pwned=14>", entity=eve)
+        self.run("token", "add", "<img src=x onerror=window.__pwned=15>")
         self.save("CONTEXT.md", f"---\ntitle: {HOSTILE}\n---\n# {HOSTILE}\n- [<img src=x onerror=window.__pwned=11>|i=0.5] {HOSTILE}\n\n| {HOSTILE} |\n| --- |\n| ![x](x) |\n\n> {HOSTILE}\n\n[[{HOSTILE}]] **<b>{HOSTILE}</b>** `{HOSTILE}`\n")
 
     def end(self):

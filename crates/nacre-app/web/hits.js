@@ -129,4 +129,4 @@ export function cut(hits) {
 /** A hit that matches less than this share of what the best one matches is weak. */
 const WEAK_SHARE = 0.6;
 /** Below this share a hit is weak even if it has every word: they are in a heading far above it. */
-const STRAY_SHARE = 0.1;
+const STRAY_SHARE = 0.25;

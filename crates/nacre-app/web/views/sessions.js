@@ -201,7 +201,9 @@ async function compactionSummary(id) {
 /** The records that were added before a question, and whether the answer mentions them. */
 function shownBefore(answer, question, injected) {
   const [from, to] = [Date.parse(question.at), Date.parse(answer.at)];
-  const lines = injected.filter(({ at }) => Date.parse(at) >= from - CLOCK_MS && Date.parse(at) <= to);
+  // Questions may follow each other within that time: a line belongs to the first one that it was added for.
+  const lines = injected.filter((line) => Date.parse(line.at) >= from - CLOCK_MS && Date.parse(line.at) <= to && [undefined, question.number].includes(line.asked));
+  for (const line of lines) line.asked = question.number;
   if (!lines.length) return null;
   return h("details", { class: "shown" }, h("summary", {}, `${plural(lines.length, "record")} shown before this answer`),
     h("ul", { class: "steps" }, lines.map((line) => h("li", {},
