@@ -49,12 +49,12 @@ class Served:
     """A running server and its home."""
 
     def __init__(self, nacre, folder=None):
-        self.nacre = nacre
+        self.nacre = str(pathlib.Path(nacre).resolve())
         self.folder = None if folder else tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self.home = pathlib.Path(folder or self.folder.name) / "home"
         self.run("init")
         self.agent = self.run("token", "add", "agent", "--private").strip()
-        self.process = subprocess.Popen([nacre, "--home", str(self.home), "serve", "--listen", "127.0.0.1:0"], stderr=subprocess.DEVNULL, env={"HOME": str(self.home.parent), "PATH": "/usr/bin:/bin"})
+        self.process = subprocess.Popen([self.nacre, "--home", str(self.home), "serve", "--listen", "127.0.0.1:0"], stderr=subprocess.DEVNULL, env={"HOME": str(self.home.parent), "PATH": "/usr/bin:/bin"})
         noted = self.home / "serve.json"
         for _ in range(300):
             if noted.exists():
@@ -64,7 +64,8 @@ class Served:
         self.url, self.key = noted["url"], noted["key"]
 
     def run(self, *args):
-        done = subprocess.run([self.nacre, "--home", str(self.home), *args], capture_output=True, text=True)
+        # Not in the repository: memories would belong to its project.
+        done = subprocess.run([self.nacre, "--home", str(self.home), *args], capture_output=True, text=True, cwd=self.home.parent)
         return done.stdout
 
     def ask(self, path, body=None, token=None, group="main"):
