@@ -1,5 +1,5 @@
-// Measures the text of the page. Returns what a reader could not read: text that is cut off, lies on other text, leaves the screen, or
-// stands in a column of a few letters.
+// Measures the text of the page. Returns what a reader could not read: text that is cut off, lies on other text, leaves the screen,
+// stands in a column of a few letters, or has a short word broken over two lines.
 () => {
   const problems = [];
   const name = (node) => `${node.tagName.toLowerCase()}.${String(node.className.baseVal ?? node.className).trim().replaceAll(/\s+/g, ".")}`;
@@ -14,7 +14,7 @@
   while (walk.nextNode()) {
     const node = walk.currentNode;
     const parent = node.parentElement;
-    if (!node.data.trim() || parent.closest("noscript, option, textarea, .hidden, .skip, script, title") || !parent.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true })) continue;
+    if (!node.data.trim() || parent.closest("noscript, option, textarea, .hidden, .skip, script, title") || !parent.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true, contentVisibilityAuto: true })) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     const rects = [...range.getClientRects()].filter((rect) => rect.width > 1 && rect.height > 1);
@@ -38,6 +38,14 @@
     }
     const own = parent.getBoundingClientRect();
     if (node.data.trim().length > 20 && rects.length > 4 && own.width < 64) problems.push(`a column of ${Math.round(own.width)} px: ${text(node)} in ${name(parent)}`);
+    if (rects.length > 1) {
+      for (const word of node.data.matchAll(/(?<!\S)[\p{Script=Latin}\d.,:;!?]{2,14}(?!\S)/gu)) {
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        const tops = new Set([...range.getClientRects()].filter((rect) => rect.width > 1).map((rect) => Math.round(rect.top)));
+        if (tops.size > 1) { problems.push(`a broken word: "${word[0]}" in ${name(parent)}`); break; }
+      }
+    }
     const over = layer(parent);
     for (const rect of rects) {
       const box = { left: Math.max(rect.left, left), right: Math.min(rect.right, right), top: Math.max(rect.top, top), bottom: Math.min(rect.bottom, bottom), node, over };

@@ -8,6 +8,8 @@ Prints a line `ok …` or `FAILED …` for each test."""
 import json
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -134,6 +136,8 @@ def dialogs(watch, served):
         page.wait_for_timeout(200)
         readable(page, key)
         accessible(page, key)
+        # In the palette Esc closes at once, with a text, too.
+        page.keyboard.type("ha")
         page.keyboard.press("Escape")
         expect(page.locator("dialog")).to_have_count(0)
 
@@ -177,13 +181,41 @@ def find(watch, served):
     expect(page.locator(".preview .why")).to_contain_text("same words")
     expect(page.locator(".hit mark", has_text="database").first).to_be_visible()
     page.locator(".hit", has_text="Heron is the staging database").first.click()
-    expect(page.locator(".preview h2")).to_have_text("What it is")
+    expect(page.locator(".preview .card h2")).to_have_text("What it is")
     expect(page.locator(".chip", has_text="Documents").locator(".chip-count")).not_to_be_empty()
     page.select_option("select[aria-label=Type]", "instruction")
     page.fill("input[name=q]", "")
     expect(page.locator(".hit").first).to_contain_text("force-push")
     page.select_option("select[aria-label=Age]", "7")
     expect(page.locator(".hit").first).to_be_visible()
+
+
+def places(watch, served):
+    """A memory named the session that stored it as its place, and the number of a list item was the title of a document."""
+    page = watch.page
+    watch.go("memory?q=staging%20database")
+    expect(page.locator(".hit").first).to_contain_text("staging database")
+    page.locator(".weaker").click()
+    assert "conversation" not in page.locator(".hits").inner_text(), page.locator(".hits").inner_text()
+    titles = [title.strip() for title in page.locator(".hit .text").all_inner_texts()]
+    assert not [title for title in titles if re.fullmatch(r"\d+\.?", title)], titles
+    expect(page.locator("select[aria-label=Type] option", has_text="fact")).to_have_text(re.compile(r"fact \([1-9]"))
+
+
+def typing(watch, served):
+    """Keys that follow each other quickly share their searches, and the last text always wins."""
+    page, asked = watch.page, []
+    watch.go("memory")
+    expect(page.locator(".hit").first).to_be_visible()
+    heard = lambda request: asked.append(json.loads(request.post_data)["query"]) if request.url.endswith("memory_search") else None
+    page.on("request", heard)
+    page.evaluate("""() => { const box = document.querySelector('input[name=q]');
+        for (const text of ['h', 'ha', 'har', 'harb', 'harbo', 'harbour']) { box.value = text; box.dispatchEvent(new Event('input')); } }""")
+    expect(page.locator(".hit").first).to_contain_text("harbour")
+    expect(page.locator(".hit mark").first).to_have_text("harbour")
+    page.remove_listener("request", heard)
+    assert asked[-1] == "harbour" and len(asked) <= 3, asked
+    assert page.url.endswith("q=harbour"), page.url
 
 
 def weaker(watch, served):
@@ -417,11 +449,38 @@ def shown(watch, served):
     watch.go("sessions/talk-9")
     page.locator(".shown summary").first.click()
     expect(page.locator(".shown li", has_text="5433").first).to_contain_text("mentioned in the answer")
+    say("user", "Thanks.")
+    say("assistant", "You are welcome.")
+    watch.go("sessions/talk-9")
+    expect(page.locator(".message")).to_have_count(4)
+    # The two questions are a moment apart: what was shown before the first was listed below the second answer, too.
+    expect(page.locator(".shown")).to_have_count(1)
+    page.locator(".shown summary").click()
     for width, height in [(390, 844), (1280, 820)]:
         page.set_viewport_size(dict(width=width, height=height))
         readable(page, f"shown memories at {width} px")
         accessible(page, f"shown memories at {width} px")
     page.screenshot(path=SHOTS / "light-1280-shown.png")
+
+
+def made_here(watch, served):
+    """A memory leads to the message that made it, and the message to the memory."""
+    page = watch.page
+    for role, text in [("user", "Remember that the winch needs oil."), ("assistant", "Noted.")]:
+        served.tool("session_append", id="talk-11", messages=[dict(role=role, content=text)])
+    stored = json.loads(served.run("--json", "--session", "talk-11", "store", "The winch needs oil every spring"))
+    served.tool("session_append", id="talk-11", messages=[dict(role="user", content="Thanks.")])
+    watch.go("sessions/talk-11")
+    place = page.locator(".message:has(.stored)")
+    expect(place).to_have_count(1)
+    expect(place).to_contain_text("Noted.")
+    expect(place.locator(".stored")).to_contain_text("The winch needs oil every spring")
+    expect(page.locator("aside.side").last.get_by_role("link", name="its message")).to_be_visible()
+    readable(page, "a memory at its message")
+    accessible(page, "a memory at its message")
+    place.locator(".stored a").click()
+    page.wait_for_selector(".room.entry[data-ready]")
+    expect(page.locator("h1")).to_have_text(f"Memory #{stored['number']}")
 
 
 def compacted(watch, served):
@@ -551,6 +610,13 @@ def timeline(watch, served):
     page = watch.page
     watch.go("timeline")
     expect(page.locator(".events")).to_contain_text("You approved a change: USER.md")
+    assert "token" not in page.locator(".events").inner_text(), "a row names the token as a size"
+    assert not re.search(r"\b1 (messages|documents|passages)\b", page.locator(".events").inner_text())
+    facts = page.locator(".events li", has=page.locator("summary", has_text=re.compile("set [0-9]+ facts")))
+    facts.locator("summary").click()
+    facts.get_by_role("link", name="Osprey: status = on time").click()
+    expect(page.locator("aside h2")).to_contain_text("Osprey")
+    watch.go("timeline")
     page.select_option("select[aria-label=What]", "tasks")
     expect(page.locator(".events > li").first).to_contain_text("task")
     assert page.locator(".events .kind-memories").count() == 0
@@ -583,6 +649,8 @@ def groups(watch, served):
 def empty_group(watch, served):
     """A new memory leads to the first memory and the first agent, and no view fails without data."""
     page = watch.page
+    # A preview that is still loading would ask the other group.
+    watch.go("files")
     page.evaluate("localStorage.setItem('group', 'empty')")
     served.tool("health", group="empty")
     page.reload()
@@ -610,6 +678,38 @@ def failing(watch, served):
     page.get_by_role("button", name="Try again").click()
     expect(page.locator(".tasks li").first).to_be_visible()
     watch.wrong = [one for one in watch.wrong if "ERR_FAILED" not in one]
+
+
+def sharing(watch, served):
+    """Health and the frame tell who shares the memory: synced machines and how far they are, tokens and their rights."""
+    page, folder = watch.page, served.home.parent / "carrier"
+    panel = page.locator(".panel", has=page.get_by_role("heading", name="Who shares this memory"))
+    watch.go("health")
+    expect(panel).to_contain_text("Only this machine has this memory")
+    expect(panel.get_by_role("row", name=re.compile("^agent"))).to_contain_text("sees private data")
+    expect(page.locator(".sharing")).to_have_count(0)
+    name = "<b onmouseover=window.__pwned=21>desk"
+    phrase = json.loads(served.run("--json", "sync", "init", str(folder), "--name", name))["phrase"]
+    other = [served.nacre, "--home", str(served.home.parent / "other"), "sync", "join", str(folder), "--name", "laptop"]
+    subprocess.run(other, input=phrase, text=True, check=True, capture_output=True)
+    page.reload()
+    page.wait_for_selector(".room.health[data-ready]")
+    expect(panel.get_by_role("row", name=re.compile("^laptop"))).to_contain_text("just now")
+    expect(panel.get_by_role("row", name=re.compile("desk"))).to_contain_text("this machine")
+    expect(page.locator("#rail .sharing")).to_contain_text(re.compile("2 machines in sync|to send"))
+    assert page.locator(".panel b, #rail b").count() == 0
+    for width, height in [(390, 844), (1280, 820)]:
+        page.set_viewport_size(dict(width=width, height=height))
+        readable(page, f"sharing at {width} px")
+        accessible(page, f"sharing at {width} px")
+    panel.scroll_into_view_if_needed()
+    page.screenshot(path=SHOTS / "light-1280-sharing.png")
+    shutil.rmtree(folder)
+    page.reload()
+    page.wait_for_selector(".room.health[data-ready]")
+    expect(panel.locator(".warn").first).to_contain_text("The machines can't be told")
+    expect(page.locator("#rail .sharing")).to_have_text("Sync needs attention")
+    served.run("sync", "leave")
 
 
 def signed_out(browser, served):
@@ -690,6 +790,20 @@ def hostile(watch, served):
     page = watch.page
     served.poison()
     eve = "Eve%20%3Cimg%20src=x%20onerror=window.__pwned=7%3E"
+    # Nothing hostile is learned as a lesson or found to contradict, so these answers are those of the tools.
+    at = "2026-02-18T10:00:00Z"
+    side = lambda kind: dict(id=f"{kind}-1", kind=kind, text=HOSTILE, at=at, source=HOSTILE, session="<script>x</script>")
+    lesson = dict(number=99, state="waiting", text=HOSTILE, asked=HOSTILE, learned_at=at, session="<script>x</script>")
+    planted = {"lesson_list": dict(lessons=[lesson]), "memory_conflicts": dict(conflicts=[dict(number=98, found_at=at, first=side("fact"), second=side("message"))], open=1)}
+    for tool, answer in planted.items():
+        page.route(f"**/v1/tools/{tool}", (lambda answer: lambda route: route.fulfill(json=answer))(answer))
+    for place, shown in [("approvals/lesson-99", ".detail .card"), ("approvals/conflict-98", ".sides .card")]:
+        watch.go(place)
+        expect(page.locator(shown).first).to_contain_text("<script>")
+        assert page.locator("#view script, #view img, #view iframe, #view a[href^='javascript']").count() == 0, place
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, place
+    for tool in planted:
+        page.unroute(f"**/v1/tools/{tool}")
     for place in ["home", "memory", "memory?q=pwned", "entry/14", "approvals", f"graph?about={eve}", "graph", "timeline", "files", "files/CONTEXT.md",
                   "files/%3Cimg%20src=x%20onerror=window.__pwned=12%3E.md", "sessions", "sessions/%3Cscript%3Ex%3C%2Fscript%3E", "tasks", "health",
                   "memory?q=%3Cscript%3Ewindow.__pwned=13%3C/script%3E", "memory?tag=%3Cscript%3E"]:
@@ -793,6 +907,29 @@ def by_origin(browser, served):
     context.close()
 
 
+def every_kind(browser, served):
+    """A hit of any kind is one row with a small label. The label of a message had the frame of a conversation's messages, and the one of an
+    item counted as a row. The answers are those of the tool."""
+    why = [dict(lane="bm25", rank=1, words=["port"])]
+    hit = lambda kind, **more: dict(kind=kind, id=f"{kind}-1", text="The port is 5433", score=0.9, relevance=1, why=why, explain=[], at="2026-02-18T10:00:00Z") | more
+    later = dict(id="talk-2/msg_001", at="2026-02-19T10:00:00Z")
+    hits = [hit("message", session="talk-1", author="user", newer=later), hit("entry", number=1, type="fact", tags=[]), hit("exchange", session="talk-1"), hit("fact"), hit("relation"),
+            hit("document", path="memory/topics/heron.md", lines=[1, 3]), hit("source", path="a.md", collection="docs", lines=[1, 3]), hit("item"), hit("task")]
+    for width in [390, 1280]:
+        context = browser.new_context(viewport=dict(width=width, height=900))
+        context.route("**/v1/tools/memory_search", lambda route: route.fulfill(json=dict(hits=hits, missing=[])))
+        watch = Watch(context, served, "memory?q=port&in=entries,memory,graph,sessions,sources,items")
+        page = watch.page
+        expect(page.locator(".hits .item")).to_have_count(len(hits))
+        tall = page.evaluate("[...document.querySelectorAll('.hits .kind')].filter((label) => label.getBoundingClientRect().height > 24).map((label) => label.textContent)")
+        assert not tall, tall
+        expect(page.locator(".hit .warn a")).to_have_attribute("href", re.compile("^#/sessions/talk-2"))
+        readable(page, f"every kind at {width} px")
+        accessible(page, f"every kind at {width} px")
+        watch.check()
+        context.close()
+
+
 def mcp_app(browser, served):
     """The page for MCP clients, in a sandboxed frame under the strictest policy: it shows the answer of the tool, searches, lists what waits,
     and stored text stays text."""
@@ -870,9 +1007,9 @@ def large_graph(browser, served):
     context.close()
 
 
-ACTS = [home, dialogs, find, weaker, store, correct, delete, bulk, approve, conflict, amend, by_hand, deny, lessons, graph, files, sessions, tasks, timeline, health, shown, compacted, stale,
-        groups, empty_group, failing, live, keyboard, hostile]
-ALONE = [focused, by_project, by_origin, mcp_app, large_graph, contradictions, phone_diff, signed_out]
+ACTS = [home, dialogs, find, places, typing, weaker, store, correct, delete, bulk, approve, conflict, amend, by_hand, deny, lessons, graph, files, sessions, tasks, timeline, health, shown, made_here, compacted, stale,
+        groups, empty_group, failing, live, keyboard, sharing, hostile]
+ALONE = [focused, by_project, by_origin, every_kind, mcp_app, large_graph, contradictions, phone_diff, signed_out]
 
 
 def attempt(name, act):

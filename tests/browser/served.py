@@ -49,12 +49,12 @@ class Served:
     """A running server and its home."""
 
     def __init__(self, nacre, folder=None):
-        self.nacre = nacre
+        self.nacre = str(pathlib.Path(nacre).resolve())
         self.folder = None if folder else tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self.home = pathlib.Path(folder or self.folder.name) / "home"
         self.run("init")
         self.agent = self.run("token", "add", "agent", "--private").strip()
-        self.process = subprocess.Popen([nacre, "--home", str(self.home), "serve", "--listen", "127.0.0.1:0"], stderr=subprocess.DEVNULL, env={"HOME": str(self.home.parent), "PATH": "/usr/bin:/bin"})
+        self.process = subprocess.Popen([self.nacre, "--home", str(self.home), "serve", "--listen", "127.0.0.1:0"], stderr=subprocess.DEVNULL, env={"HOME": str(self.home.parent), "PATH": "/usr/bin:/bin"})
         noted = self.home / "serve.json"
         for _ in range(300):
             if noted.exists():
@@ -64,7 +64,8 @@ class Served:
         self.url, self.key = noted["url"], noted["key"]
 
     def run(self, *args):
-        done = subprocess.run([self.nacre, "--home", str(self.home), *args], capture_output=True, text=True)
+        # Not in the repository: memories would belong to its project.
+        done = subprocess.run([self.nacre, "--home", str(self.home), *args], capture_output=True, text=True, cwd=self.home.parent)
         return done.stdout
 
     def ask(self, path, body=None, token=None, group="main"):
@@ -125,9 +126,16 @@ class Served:
         self.use()
 
     def use(self):
-        """Two weeks of an agent that uses the memory, as its hooks and the telemetry file record it."""
+        """An older conversation, and two weeks of an agent that uses the memory, as its hooks and the telemetry file record it."""
         now = datetime.datetime.now(datetime.timezone.utc)
         stamp = lambda moment: moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        older = self.home.parent / "older.jsonl"
+        with open(older, "w") as file:
+            for place in range(60):
+                at = stamp(now - datetime.timedelta(days=40 - 0.02 * place * place / 2))
+                text = f"What is left of the importer after part {place // 2}?" if place % 2 == 0 else f"The reader of attachments, part {place // 2 + 1}."
+                file.write(json.dumps(dict(session="importer", id=f"importer-{place}", speaker="user" if place % 2 == 0 else "assistant", timestamp=at, text=text)) + "\n")
+        self.run("session", "import", str(older))
         (self.home / "hooks").mkdir(exist_ok=True)
         (self.home / "hooks/claude-code.json").write_text(json.dumps(dict(event="turn", at=stamp(now))))
         with open(self.home / "telemetry.jsonl", "a") as file:
@@ -146,6 +154,8 @@ class Served:
         self.tool("task_add", description=HOSTILE, milestone="<script>window.__pwned=9</script>", acceptance_criteria=[HOSTILE])
         self.tool("session_append", id="<script>x</script>", messages=[{"role": "user", "content": HOSTILE}])
         self.propose("SOUL.md", HOSTILE, content=HOSTILE)
+        self.tool("alias_add", alias="<img src=x onerror=window.__pwned=14>", entity=eve)
+        self.run("token", "add", "<img src=x onerror=window.__pwned=15>")
         self.save("CONTEXT.md", f"---\ntitle: {HOSTILE}\n---\n# {HOSTILE}\n- [<img src=x onerror=window.__pwned=11>|i=0.5] {HOSTILE}\n\n| {HOSTILE} |\n| --- |\n| ![x](x) |\n\n> {HOSTILE}\n\n[[{HOSTILE}]] **<b>{HOSTILE}</b>** `{HOSTILE}`\n")
 
     def end(self):

@@ -6,7 +6,7 @@ import { fail, settle } from "./feedback.js";
 import { newMemory } from "./entry-form.js";
 import { openPalette } from "./palette.js";
 import { open, viewKeys } from "./router.js";
-import { buildShell, countWaiting, flipTheme, markView, offerGroups, restoreTheme, showShortcuts, showSignedOut } from "./shell.js";
+import { buildShell, countWaiting, flipTheme, markView, offerGroups, restoreTheme, showSharing, showShortcuts, showSignedOut } from "./shell.js";
 import { VIEWS } from "./views.js";
 
 /** How long `g` waits for the letter of a view. */
@@ -71,9 +71,9 @@ function start() {
   addEventListener("approvals", countWaiting);
   addEventListener("flip-theme", flipTheme);
   addEventListener("shortcuts", showShortcuts);
-  addEventListener("group", () => { settle(); open(); countWaiting(); });
+  addEventListener("group", () => { settle(); open().then(showSharing); countWaiting(); });
   addEventListener("unhandledrejection", ({ reason }) => { if (reason?.status !== 401) fail(reason); });
-  open({ quietly: true });
+  open({ quietly: true }).then(showSharing);
   chooseGroup();
   countWaiting();
   follow((name, data) => {

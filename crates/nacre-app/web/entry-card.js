@@ -55,7 +55,7 @@ export function entryCard(node, entry, { changed, deleted, replaced, heading = "
         if (await attempt(() => call("memory_unarchive", { id: entry.id }))) changed();
       })),
       h("div", { class: "line" },
-        h("span", { class: `kind ${entry.type}` }, entry.type),
+        h("span", { class: "kind", dataset: { kind: entry.type } }, entry.type),
         h(heading, { class: "number" }, `Memory #${entry.number}`),
         entry.private && h("span", { class: "note" }, icon("lock"), "private"),
         h("span", { class: "score", title: "Helpful raises it, Not helpful lowers it" }, `usefulness ${entry.score}`)),

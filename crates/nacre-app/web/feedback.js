@@ -3,21 +3,30 @@
 import { button, h } from "./dom.js";
 
 const TOAST_MS = 4000;
+const MAX_TOASTS = 3;
 export const UNDO_MS = 10_000;
 
 /** Shows a short message. `action` is [title, function], such as Undo. Returns a function that removes the toast. */
 export function toast(text, { kind = "done", action, ms = action ? UNDO_MS : kind === "error" ? 2 * TOAST_MS : TOAST_MS } = {}) {
   const node = h("div", { class: `toast ${kind}` }, h("span", {}, text));
   const remove = () => node.remove();
+  const shown = document.getElementById("toasts");
+  // What can be undone stays until its time is over.
+  for (const old of [...shown.querySelectorAll(":scope > :not(:has(button))")].slice(0, Math.max(0, shown.children.length - MAX_TOASTS))) old.remove();
   if (action) node.append(button(action[0], () => { remove(); action[1](); }));
-  document.getElementById("toasts").append(node);
+  shown.append(node);
   setTimeout(remove, ms);
   return remove;
 }
 
 /** Says why something failed, and what to do. */
 export function fail(error) {
-  if (error.name !== "AbortError") toast([error.message, error.hint].filter(Boolean).join(" "), { kind: "error" });
+  if (error.name !== "AbortError") toast([error.message, error.hint].filter(Boolean).map(asSentence).map(inline), { kind: "error" });
+}
+
+/** The server's messages begin in lower case and end without a full stop. */
+function asSentence(text) {
+  return `${text[0].toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? " " : ". "}`;
 }
 
 /** Runs an action and reports its failure. Returns whether it succeeded. */
@@ -91,7 +100,7 @@ export function empty(title, ...hints) {
 /** The state of a view that failed. */
 export function problem(error, retry) {
   return h("div", { class: "empty error", role: "alert" },
-    h("strong", {}, error.message), error.hint && h("p", {}, inline(error.hint)),
+    h("strong", {}, inline(asSentence(error.message).trim())), error.hint && h("p", {}, inline(asSentence(error.hint).trim())),
     retry && button("Try again", retry));
 }
 

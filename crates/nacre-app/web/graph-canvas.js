@@ -6,6 +6,9 @@ const RADIUS = 5;
 /** Larger graphs have names only at their largest entities. */
 const MAX_NAMED = 70;
 const NAMED_OF_MANY = 20;
+/** The longest name in a picture of this width. */
+const NARROW = 600;
+const longest = (width) => (width < NARROW ? 18 : 28);
 /** Larger graphs have words and arrows only at the relations of the chosen entity. */
 const MAX_LABELLED = 60;
 
@@ -13,6 +16,9 @@ const MAX_LABELLED = 60;
 const trusted = globalThis.trustedTypes?.createPolicy("nacre", { createScriptURL: () => "/assets/layout.js" });
 
 export class GraphCanvas {
+  /** Tells whether the picture has the width of a phone. */
+  get isNarrow() { return this.node.clientWidth < NARROW; }
+
   /** `chose(node)` is called with the entity that was clicked, or null. */
   constructor(chose) {
     this.chose = chose;
@@ -30,9 +36,9 @@ export class GraphCanvas {
   }
 
   /** Shows another graph. `chosen` is the number of the entity that is marked, or -1. */
-  set({ nodes, links }, chosen) {
+  set({ nodes, links, clustered = false }, chosen) {
     this.worker?.terminate();
-    Object.assign(this, { nodes, links, chosen, hovered: -1, touched: false, settled: false });
+    Object.assign(this, { nodes, links, clustered, chosen, hovered: -1, touched: false, settled: false });
     this.place = new Float32Array(nodes.length * 2);
     this.size = nodes.map((one) => one.radius ?? RADIUS + Math.min(13, 1.3 * Math.sqrt(one.weight)));
     this.near = nodes.map(() => []);
@@ -107,14 +113,20 @@ export class GraphCanvas {
     const focus = this.hovered >= 0 ? this.hovered : this.nodes.length > MAX_LABELLED ? this.chosen : -1;
     const lit = new Set(focus >= 0 ? this.near[focus].flatMap((one) => [one.source, one.target]) : []);
     if (focus >= 0) lit.add(focus);
-    const labelled = this.links.length <= MAX_LABELLED ? this.links : focus >= 0 ? this.near[focus].slice(0, MAX_LABELLED) : [];
+    const labelled = this.links.length <= MAX_LABELLED && !this.clustered ? this.links : focus >= 0 ? this.near[focus].slice(0, MAX_LABELLED) : [];
 
-    context.lineWidth = 1;
     context.strokeStyle = colours.edge;
-    context.globalAlpha = focus >= 0 ? 0.35 : 1;
-    context.beginPath();
-    for (const one of this.links) { context.moveTo(X(one.source), Y(one.source)); context.lineTo(X(one.target), Y(one.target)); }
-    context.stroke();
+    context.globalAlpha = focus >= 0 ? 0.35 : this.clustered ? 0.6 : 1;
+    for (const width of new Set(this.links.map((one) => one.width ?? 1))) {
+      context.lineWidth = width;
+      context.beginPath();
+      for (const one of this.links) {
+        if ((one.width ?? 1) !== width) continue;
+        context.moveTo(X(one.source), Y(one.source));
+        context.lineTo(X(one.target), Y(one.target));
+      }
+      context.stroke();
+    }
     context.globalAlpha = 1;
     if (focus >= 0) {
       context.strokeStyle = colours.accent;
@@ -123,7 +135,8 @@ export class GraphCanvas {
       for (const one of this.near[focus]) { context.moveTo(X(one.source), Y(one.source)); context.lineTo(X(one.target), Y(one.target)); }
       context.stroke();
     }
-    for (const one of labelled) this.arrow(X(one.source), Y(one.source), X(one.target), Y(one.target), R(one.target), focus >= 0 && (one.source === focus || one.target === focus));
+    // Relations between clusters go both ways.
+    if (!this.clustered) for (const one of labelled) this.arrow(X(one.source), Y(one.source), X(one.target), Y(one.target), R(one.target), focus >= 0 && (one.source === focus || one.target === focus));
 
     colours.kinds.forEach((colour, number) => {
       context.fillStyle = colour;
@@ -162,18 +175,26 @@ export class GraphCanvas {
     context.fill();
   }
 
-  /** Names and relations, the most important first; what would cover another is left out. */
+  /** Names and relations, the most important first. A name without room below its dot moves above or beside it, or else over a dot; what
+   * would still cover another name is left out. */
   words(labelled, focus, lit, X, Y, R, width) {
     const { context, colours } = this;
+    const dots = this.nodes.length > MAX_NAMED ? [] : this.nodes.map((_, at) => [X(at) - R(at), Y(at) - R(at), X(at) + R(at), Y(at) + R(at)]);
     const taken = [];
-    const write = (text, x, y, font, colour) => {
+    const isFree = (box, others) => others.every((one) => one[0] >= box[2] || one[2] <= box[0] || one[1] >= box[3] || one[3] <= box[1]);
+    const write = (text, places, font, colour) => {
       context.font = font;
       const half = context.measureText(text).width / 2;
-      // A name at the edge moves inside.
-      const middle = Math.max(half + 4, Math.min(width - half - 4, x));
-      const box = [middle - half - 2, y - 11, middle + half + 2, y + 4];
-      if (taken.some((one) => one[0] < box[2] && one[2] > box[0] && one[1] < box[3] && one[3] > box[1])) return;
+      const boxes = places.map(([x, y, side = 0]) => {
+        // A name at the edge moves inside.
+        const middle = Math.max(half + 4, Math.min(width - half - 4, x + side * half));
+        return [middle - half - 2, y - 11, middle + half + 2, y + 4];
+      });
+      const free = boxes.filter((box) => isFree(box, taken));
+      const box = free.find((box) => isFree(box, dots)) ?? free[0];
+      if (!box) return;
       taken.push(box);
+      const [middle, y] = [(box[0] + box[2]) / 2, box[3] - 4];
       context.lineWidth = 4;
       context.strokeStyle = colours.card;
       context.strokeText(text, middle, y);
@@ -183,10 +204,15 @@ export class GraphCanvas {
     context.textAlign = "center";
     context.lineJoin = "round";
     const order = [...new Set([this.chosen, focus, ...lit, ...(focus >= 0 ? [] : this.named)])].filter((at) => at >= 0);
-    for (const at of order) write(shorten(this.nodes[at].name, 28), X(at), Y(at) + R(at) + 14, at === this.chosen ? "600 13px system-ui, sans-serif" : "13px system-ui, sans-serif", colours.ink);
+    for (const at of order) {
+      const [x, y, r] = [X(at), Y(at), R(at)];
+      const around = [[x, y + r + 14], [x, y - r - 7], [x + r + 6, y + 4, 1], [x - r - 6, y + 4, -1]];
+      const { name, more } = this.nodes[at];
+      write(`${shorten(name, longest(width))}${more ? ` +${more}` : ""}`, around, at === this.chosen ? "600 13px system-ui, sans-serif" : "13px system-ui, sans-serif", colours.ink);
+    }
     for (const one of labelled) {
       const [dx, dy] = [X(one.target) - X(one.source), Y(one.target) - Y(one.source)];
-      if (Math.hypot(dx, dy) > 55) write(shorten(one.label, 22), X(one.source) + dx / 2, Y(one.source) + dy / 2 + 4, "11px system-ui, sans-serif", colours.soft);
+      if (Math.hypot(dx, dy) > 55) write(shorten(one.label, 22), [[X(one.source) + dx / 2, Y(one.source) + dy / 2 + 4]], "11px system-ui, sans-serif", colours.soft);
     }
   }
 

@@ -1,10 +1,14 @@
 // The graph as data: entities with their neighbours, the part of it around one entity, and names that may mean the same.
 
+import { plural } from "./format.js";
+
 /** The number of colours; kinds beyond them share the last one. */
 const COLOURS = 8;
 /** A larger graph is drawn as clusters. */
 const MAX_DRAWN = 400;
 const MAX_CLUSTERS = 30;
+/** A phone has room for fewer names. */
+const MAX_CLUSTERS_NARROW = 12;
 const MAX_CLUSTER_LINKS = 2;
 /** Longer names are statements. */
 const MAX_NAME_WORDS = 3;
@@ -49,10 +53,10 @@ export class Graph {
   }
 
   /** Selects what is drawn: everything, or what is at most `depth` relations away from `centre`. */
-  select({ centre, depth, hidden, since }) {
+  select({ centre, depth, hidden, since, narrow = false }) {
     const fits = (at) => at === centre || !hidden.has(kind(this.entities[at]));
     const holds = (one) => !since || Date.parse(one.since) >= since;
-    if (centre === null && this.entities.length > MAX_DRAWN) return this.clusters({ hidden, since });
+    if (centre === null && this.entities.length > MAX_DRAWN) return this.clusters({ hidden, since, most: narrow ? MAX_CLUSTERS_NARROW : MAX_CLUSTERS });
     let chosen;
     if (centre === null) chosen = this.entities.map((_, at) => at).filter(fits);
     else {
@@ -79,10 +83,10 @@ export class Graph {
   }
 
   /** A picture of a large graph: the largest entities, each with those that are closer to it than to the others. */
-  clusters({ hidden, since }) {
+  clusters({ hidden, since, most }) {
     const fits = (at) => !hidden.has(kind(this.entities[at]));
     const holds = (one) => !since || Date.parse(one.since) >= since;
-    const centres = this.largest(this.entities.length).filter(fits).slice(0, MAX_CLUSTERS);
+    const centres = this.largest(this.entities.length).filter(fits).slice(0, most);
     const owner = new Map(centres.map((at, cluster) => [at, cluster]));
     for (let layer = centres; layer.length;) {
       const next = [];
@@ -99,8 +103,8 @@ export class Graph {
     const counts = new Array(centres.length).fill(0);
     for (const cluster of owner.values()) counts[cluster] += 1;
     const nodes = centres.map((at, cluster) => ({
-      at, name: counts[cluster] > 1 ? `${this.entities[at].name} +${counts[cluster] - 1}` : this.entities[at].name,
-      colour: this.colour.get(kind(this.entities[at])), weight: counts[cluster], radius: 6 + 1.1 * Math.sqrt(counts[cluster]),
+      at, name: this.entities[at].name, more: counts[cluster] - 1,
+      colour: this.colour.get(kind(this.entities[at])), weight: counts[cluster], radius: 6 + (most < MAX_CLUSTERS ? 0.5 : 1.1) * Math.sqrt(counts[cluster]),
     }));
     return { nodes, links: this.strongest(owner), clustered: true };
   }
@@ -113,7 +117,7 @@ export class Graph {
       if (a === undefined || b === undefined || a === b) continue;
       between.set(a * MAX_CLUSTERS + b, (between.get(a * MAX_CLUSTERS + b) ?? 0) + 1);
     }
-    const links = [...between].sort((a, b) => b[1] - a[1]).map(([key, count]) => ({ source: Math.floor(key / MAX_CLUSTERS), target: key % MAX_CLUSTERS, label: `${count} relations` }));
+    const links = [...between].sort((a, b) => b[1] - a[1]).map(([key, count]) => ({ source: Math.floor(key / MAX_CLUSTERS), target: key % MAX_CLUSTERS, width: 1 + Math.round(Math.log2(count) / 4), label: plural(count, "relation") }));
     const kept = new Map();
     return links.filter(({ source, target }) => {
       const few = Math.min(kept.get(source) ?? 0, kept.get(target) ?? 0) < MAX_CLUSTER_LINKS;

@@ -9,6 +9,7 @@ import { newMemory } from "./entry-form.js";
 import { hitAddress, hitTitle } from "./hits.js";
 
 const MAX_HITS = 7;
+const ICONS = { document: "files", source: "files", fact: "graph", relation: "graph", message: "sessions", exchange: "sessions", task: "tasks", item: "tasks" };
 
 export function openPalette() {
   if (document.querySelector("dialog[open]")) return;
@@ -32,12 +33,14 @@ export function openPalette() {
       if (text.length < 2) return text ? found : commands;
       const hits = await call("memory_search", { query: text, limit: MAX_HITS }, { signal: asking.signal }).then((answer) => answer.hits, () => []);
       const all = { title: `Search for “${text}”`, icon: "memory", run: then(() => go(`memory?q=${encodeURIComponent(text)}`)) };
-      const memories = hits.map((hit) => ({ title: hitTitle(hit), hint: hit.type ?? hit.kind, icon: "memory", run: then(() => go(hitAddress(hit) ?? `memory?q=${encodeURIComponent(text)}`)) }));
+      const memories = hits.map((hit) => ({ title: hitTitle(hit), hint: hit.type ?? hit.kind, icon: ICONS[hit.kind] ?? "memory", run: then(() => go(hitAddress(hit) ?? `memory?q=${encodeURIComponent(text)}`)) }));
       return [...found.slice(0, 4), ...memories, all];
     },
   });
   const node = dialog("palette", box);
   node.setAttribute("aria-label", "Command palette");
+  // A search box would first empty itself.
+  input.addEventListener("keydown", (event) => { if (event.key === "Escape") { event.preventDefault(); node.close(); } });
   input.focus();
   update();
 }

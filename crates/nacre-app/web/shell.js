@@ -6,6 +6,7 @@ import { button, h, icon, link, put, show } from "./dom.js";
 import { dialog, inline } from "./feedback.js";
 import { waitingLessons } from "./lessons.js";
 import { openPalette } from "./palette.js";
+import { askSharing, sharingLine } from "./sharing.js";
 import { VIEWS } from "./views.js";
 
 const rail = document.getElementById("rail");
@@ -20,7 +21,7 @@ export function buildShell() {
     h("div", { class: "top" },
       h("a", { class: "brand", href: "#/home", "aria-label": "Nacre, home" },
         h("img", { src: "/assets/nacre.svg", alt: "", width: "26", height: "26" }), h("span", { class: "label" }, "Nacre")),
-      h("div", { class: "groups" }),
+      h("div", { class: "groups" }), h("div", { class: "shared" }),
       h("button", { type: "button", class: "find", onclick: openPalette, "aria-label": "Go to a view, a memory or a command", "aria-keyshortcuts": "Control+K" },
         icon("memory"), h("span", { class: "label" }, "Go to…"), h("kbd", {}, /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘K" : "Ctrl K"))),
     h("nav", { "aria-label": "Views" }, named.map(entry),
@@ -44,6 +45,12 @@ export function offerGroups(names) {
   const choice = h("select", { "aria-label": "Group", onchange: () => { group.name = choice.value; dispatchEvent(new Event("group")); } },
     names.map((name) => h("option", { value: name, selected: name === group.name }, name)));
   show(rail.querySelector(".groups"), names.length > 1 && choice);
+}
+
+/** Shows who shares the open group, if anybody does. It matters less than the view, so it comes later and never fails loudly. */
+export async function showSharing() {
+  const place = rail.querySelector(".shared");
+  try { show(place, sharingLine(await askSharing())); } catch { show(place); }
 }
 
 /** Shows how many writes, conflicts and lessons wait for the user. */

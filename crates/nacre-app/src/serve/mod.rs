@@ -16,6 +16,7 @@ mod page;
 mod quota;
 mod reply;
 mod rest;
+mod sharing;
 mod state;
 mod telemetry;
 pub mod token;
@@ -131,6 +132,7 @@ fn router(state: Arc<State>) -> Router {
         .route("/v1/login", post(page::link))
         .route("/v1/recalls", get(recalls))
         .route("/v1/overview", get(overview::show))
+        .route("/v1/sharing", get(sharing::show))
         .route("/metrics", get(metrics))
         .merge(mcp(&state));
     if is_enabled("memory-tool") {

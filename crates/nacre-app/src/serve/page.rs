@@ -45,6 +45,7 @@ pub const FILES: &[(&str, &[u8])] = files![
     "conflicts.js",
     "lessons.js",
     "sentences.js",
+    "sharing.js",
     "diff.js",
     "markdown.js",
     "chart.js",
@@ -182,6 +183,31 @@ mod tests {
         for (name, _) in FILES.iter().filter(|(name, _)| own(name)) {
             assert!(index.contains(&format!("\"/assets/{name}\"")), "{name}");
         }
+    }
+
+    /// The timeline shows an action that it does not know by its name: "You did sync start".
+    #[test]
+    fn every_action_of_the_audit_log_has_a_sentence() {
+        let sentences =
+            std::str::from_utf8(FILES.iter().find(|(name, _)| *name == "sentences.js").unwrap().1);
+        let mut folders = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../nacre/src")];
+        let mut actions = std::collections::BTreeSet::new();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().flatten() {
+                match entry.path() {
+                    path if path.is_dir() => folders.push(path),
+                    path => {
+                        let source = std::fs::read_to_string(path).unwrap_or_default();
+                        let found =
+                            source.split("Row::new(\"").skip(1).filter_map(|rest| rest.split('"').next());
+                        actions.extend(found.map(str::to_owned));
+                    }
+                }
+            }
+        }
+        assert!(actions.len() > 20, "{actions:?}");
+        actions.retain(|action| !sentences.unwrap().contains(&format!("\n  {action}: [")));
+        assert!(actions.is_empty(), "web/sentences.js lacks {actions:?}");
     }
 
     #[test]

@@ -101,6 +101,12 @@ impl Tokens {
         found
     }
 
+    /// Returns every token.
+    pub fn all(&self) -> Vec<Token> {
+        self.follow();
+        self.known.read().map_or_else(|_| Vec::new(), |known| known.1.clone())
+    }
+
     fn follow(&self) {
         let now = changed(&self.file);
         if self.known.read().is_ok_and(|known| known.0 == now) {

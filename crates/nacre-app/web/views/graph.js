@@ -48,7 +48,7 @@ export async function open(room, { query }) {
 
   function draw() {
     const since = asked.days ? Date.now() - Number(asked.days) * DAY : 0;
-    const picture = graph.select({ centre: whole ? null : chosen, depth: asked.depth, hidden: asked.hidden, since });
+    const picture = graph.select({ centre: whole ? null : chosen, depth: asked.depth, hidden: asked.hidden, since, narrow: canvas.isNarrow });
     canvas.set(picture, picture.nodes.findIndex((one) => one.at === chosen));
     const count = picture.clustered ? `${picture.nodes.length} clusters of ${plural(graph.entities.length, "entity", "entities")}` : plural(picture.nodes.length, "entity", "entities");
     canvas.node.setAttribute("aria-label", `${count} and ${plural(picture.links.length, "relation")}${whole ? "" : ` around ${graph.entities[chosen].name}`}; the list beside it says the same in words`);

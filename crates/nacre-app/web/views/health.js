@@ -4,11 +4,14 @@ import { call, overview, request } from "../api.js";
 import { chart, columns, growth, histogram } from "../chart.js";
 import { h, show } from "../dom.js";
 import { age, bytes, date, plural, shortDate } from "../format.js";
+import { problem } from "../feedback.js";
+import { askSharing, machineRows, sharingText, tokenRows } from "../sharing.js";
 
 const LATENCY_MS = [5, 10, 25, 50, 100, 250];
 
 export async function open(room) {
   const [{ status, growth: weeks, tiers, problems }, { latency }, about] = await Promise.all([call("health"), request("GET", "/v1/recalls"), overview()]);
+  const sharing = h("section", { class: "panel", "aria-live": "polite" });
   show(room,
     h("h1", {}, "Health ", h("small", {}, `Nacre ${about.version}`)),
     problems.length ? h("ul", { class: "problems" }, problems.map((one) => h("li", { class: "warn" }, one))) : h("p", { class: "fine" }, "Everything is in order."),
@@ -22,7 +25,7 @@ export async function open(room) {
       status.tokens && number("tokens of models today", status.tokens.tokens, `${status.tokens.limit ? `of ${count(status.tokens.limit)}, ` : ""}${plural(status.tokens.requests, "request")}`)),
     status.distil && h("p", { class: status.distil.problem ? "warn" : "meta" }, `${plural(status.distil.due, "conversation")} to distil${status.distil.problem ? `; the last attempt failed: ${status.distil.problem}` : ""}.`),
     h("div", { class: "charts" },
-      chart("Memory growth", "memories and archived messages, by week", weeks.length > 1 ? growth(weeks.map((week) => ({ name: date(week.week), added: week.added }))) : soon("This needs data of two weeks.")),
+      chart("Memory growth", "memories and archived messages, by week", weeks.length > 1 ? growth(weeks.map((week) => ({ name: date(week.week), added: week.added }))) : soon(`${plural(weeks[0]?.added ?? 0, "record")} in the first week. The curve begins in the second one.`)),
       chart("Injections", "messages per day that got memories", about.activity.some((day) => day.turns) ? columns(about.activity.map((day) => ({ name: shortDate(day.day), values: [day.turns] })), ["messages"]) : soon("No message got a memory in the last 30 days.")),
       chart("Search latency", latency.length ? `${plural(latency.length, "search", "searches")} since the server started, in ms: ${percentiles(latency)}` : "", latency.length ? histogram(latency, LATENCY_MS, "ms") : soon("No search since the server started."))),
     h("div", { class: "tables" },
@@ -31,12 +34,14 @@ export async function open(room) {
         job.ran_at ? [age(job.ran_at), job.failed ? h("span", { class: "warn" }, ` failed: ${job.says ?? ""}`) : h("span", { class: "meta" }, job.says ?? "")] : "never",
         job.due ? "due now" : moment(job.next)])),
       table("Contents", ["Kind", "Count"], [
-        ["memories", count(status.entries.current)], ["documents", count(status.documents.indexed)], ["facts", count(status.graph.facts)], ["relations", count(status.graph.relations ?? 0)],
+        ["memories", `${count(status.entries.current)}${status.entry_bytes ? ` (${bytes(status.entry_bytes)} of at most ${bytes(status.entry_limit)})` : ""}`], ["documents", count(status.documents.indexed)], ["facts", count(status.graph.facts)], ["relations", count(status.graph.relations ?? 0)],
         ["collections", count(status.collections)], ["projects", count(status.projects)], ["items", count(status.items)], ["tasks", count(status.tasks)], ["rows of the audit log", count(status.audit_rows)],
-        ["facts recalled recently", `${tiers.hot ?? 0} often, ${tiers.warm ?? 0} sometimes, ${tiers.cool ?? 0} rarely`]]),
+        ["facts recalled recently", `${count(tiers.hot ?? 0)} often, ${count(tiers.warm ?? 0)} sometimes, ${count(tiers.cool ?? 0)} rarely`]]),
       table("Clients", ["Client", "State"], about.clients.map((client) => [client.title,
         client.last_run ? [client.last_run.problem ? h("span", { class: "warn" }, client.last_run.problem) : `hook ${client.last_run.event}`, " ", age(client.last_run.at)] : client.connected ? "connected" : "not connected"])),
-      settings(about.settings, status)));
+      sharing),
+    settings(about.settings, status));
+  fillSharing(sharing);
   return {};
 }
 
@@ -55,9 +60,23 @@ function percentiles(values) {
 }
 
 function table(title, heads, rows) {
-  return h("section", { class: "panel" }, h("h2", {}, title),
-    rows.length ? h("div", { class: "scroll" }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
-      h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell))))))) : h("p", { class: "meta" }, "None."));
+  return h("section", { class: "panel" }, h("h2", {}, title), rows.length ? grid(heads, rows) : h("p", { class: "meta" }, "None."));
+}
+
+function grid(heads, rows) {
+  return h("div", { class: "scroll" }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
+    h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell)))))));
+}
+
+/** Reading the logs of other machines takes a moment, so this panel fills itself. */
+async function fillSharing(panel) {
+  const title = h("h2", {}, "Who shares this memory");
+  show(panel, title, h("p", { class: "meta" }, "Reading…"));
+  try {
+    const answer = await askSharing();
+    show(panel, title, sharingText(answer), answer.sync && grid(["Machine", "Last seen", "State"], machineRows(answer.sync)),
+      answer.tokens.length > 0 && grid(["Token", "Opens", "Rights"], tokenRows(answer.tokens)));
+  } catch (error) { show(panel, title, problem(error, () => fillSharing(panel))); }
 }
 
 /** The settings in force, changed ones first. They are changed with `nacre config`. */

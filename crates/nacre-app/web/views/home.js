@@ -57,7 +57,7 @@ function sees(boot) {
   const parts = boot.parts.filter((part) => part.chars > 0);
   const total = parts.reduce((sum, part) => sum + part.chars, 0);
   const share = (part) => Math.max(1, Math.round(part.chars * boot.tokens / Math.max(1, boot.chars)));
-  const name = (part) => part.path === "brief" ? link("memory", {}, "Brief of your memories") : part.path.endsWith(".md") ? link(fileAddress(part.path), {}, part.path) : h("span", {}, part.path);
+  const name = (part) => part.path === "brief" ? link("memory", {}, "Brief of your memories") : part.path.endsWith(".md") ? link(fileAddress(part.path), {}, part.path) : h("span", {}, part.path === "skills" ? "List of skills" : part.path);
   return panel("sees", "What your agent sees now", h("span", { class: "big" }, plural(boot.tokens, "token")),
     h("p", { class: "meta" }, "The startup context that a new session gets."),
     parts.length ? [
@@ -109,7 +109,7 @@ function changed(rows, newest) {
     counted.set(key, [...(counted.get(key) ?? []), row]);
   }
   return panel("changed", "Since yesterday", link("timeline", {}, "Timeline"),
-    memories.length > 0 && h("ul", { class: "plain new" }, memories.map((hit) => h("li", {}, h("span", { class: `kind ${hit.type}` }, hit.type), link(`entry/${hit.number}`, { class: "clip" }, hit.text), age(hit.at)))),
+    memories.length > 0 && h("ul", { class: "plain new" }, memories.map((hit) => h("li", {}, h("span", { class: "kind", dataset: { kind: hit.type } }, hit.type), link(`entry/${hit.number}`, { class: "clip" }, hit.text), age(hit.at)))),
     recent.length ? h("ul", { class: "plain" }, [...counted.values()].sort(byKind).slice(0, MAX_CHANGES).map((some) => h("li", {}, sentence(some), " ", h("small", {}, age(some[0].at))))) : h("p", { class: "meta" }, "Nothing has changed."));
 }
 

@@ -7,7 +7,7 @@ import { deleteEntries, entryCard, isGoing } from "../entry-card.js";
 import { newMemory, splitTags, TYPES } from "../entry-form.js";
 import { attempt, empty, problem, toast } from "../feedback.js";
 import { age, DAY, plural } from "../format.js";
-import { body, cut, headings, hitAddress, hitSource, hitTitle, hitWords, ORIGINS, reasons } from "../hits.js";
+import { body, cut, headings, hitAddress, hitPlace, hitSource, hitTitle, hitWords, ORIGINS, PARTS, reasons, recordLink } from "../hits.js";
 import { List } from "../list.js";
 import { markdown } from "../markdown.js";
 
@@ -25,7 +25,6 @@ const AGES = [["", "Any time"], ["1", "Last day"], ["7", "Last week"], ["30", "L
 const MAX_HITS = 100;
 /** How many rows are drawn at once: a screen of them. */
 const FIRST_HITS = 20;
-const TYPING_MS = 50;
 const PREVIEW_MS = 120;
 
 export async function open(room, { query }) {
@@ -53,11 +52,11 @@ export async function open(room, { query }) {
   const bulk = h("div", { class: "bulk", hidden: true });
   const box = h("input", {
     type: "search", name: "q", value: asked.q, placeholder: "Search memories, documents and facts", autocomplete: "off",
-    spellcheck: "false", "aria-label": "Search", oninput: () => { clearTimeout(box.soon); box.soon = setTimeout(change, TYPING_MS); },
+    spellcheck: "false", "aria-label": "Search", oninput: typed,
     onkeydown: (event) => {
       const toList = () => list.choose(list.current ?? list.items[0]);
       if (event.key === "ArrowDown") { event.preventDefault(); toList(); }
-      if (event.key === "Enter") { event.preventDefault(); clearTimeout(box.soon); if (box.value === asked.q) toList(); else change(); }
+      if (event.key === "Enter") { event.preventDefault(); if (box.value === asked.q) toList(); else change(); }
     },
   });
   const chips = SCOPES.map(([scope, title, kinds]) => {
@@ -77,6 +76,7 @@ export async function open(room, { query }) {
   };
   // Filters whose choices are what the hits have.
   const offered = [
+    { name: "type", node: select("type", "Type", []), any: "Any type", all: TYPES, of: (hit) => hit.kind === "entry" && hit.type },
     { name: "project", node: select("project", "Project", []), any: "Any project", of: (hit) => hit.project },
     { name: "source", node: select("source", "Source", []), any: "Any source", of: hitSource },
     { name: "origin", node: select("origin", "Origin", []), any: "Written by anyone", of: (hit) => hit.origin, title: (origin) => ORIGINS[origin] ?? origin },
@@ -87,11 +87,10 @@ export async function open(room, { query }) {
     h("h1", { class: "hidden" }, "Memory"),
     h("div", { class: "searchrow" },
       h("form", { class: "searchbar", role: "search", onsubmit: (event) => event.preventDefault() }, icon("memory"), box),
-      button("New memory", newMemory, { key: "c", kind: "primary" })),
+      h("button", { type: "button", class: "primary new", title: "New memory (c)", "aria-label": "New memory", "aria-keyshortcuts": "c", onclick: newMemory }, icon("add"), h("span", { class: "label" }, "New memory"))),
     h("div", { class: "filters", role: "group", "aria-label": "Filters" },
       chips.map(({ chip }) => chip),
-      select("type", "Type", [["", "Any type"], ...TYPES.map((type) => [type, type])]),
-      select("days", "Age", AGES), offered.map(({ node }) => node),
+      offered[0].node, select("days", "Age", AGES), offered.slice(1).map(({ node }) => node),
       h("label", { class: "check" }, past, "replaced ones too"),
       asked.tag && h("span", { class: "tag" }, `tag: ${asked.tag} `, link("memory", { "aria-label": "Remove the tag filter" }, "×"))),
     h("div", { class: "panes" }, h("div", { class: "results" }, h("div", { class: "saidrow" }, status, bulk), hits), preview));
@@ -106,6 +105,19 @@ export async function open(room, { query }) {
     note(`memory${words.size ? `?${words}` : ""}`);
     list.choose(null);
     return run();
+  }
+
+  // Whoever types gets results at once. While a search runs, only the latest text waits: what is overtaken is never searched.
+  let busy = false;
+  let waiting = false;
+  async function typed() {
+    waiting = true;
+    while (waiting && !busy) {
+      waiting = false;
+      busy = true;
+      await change();
+      busy = false;
+    }
   }
 
   async function run() {
@@ -127,7 +139,7 @@ export async function open(room, { query }) {
   function draw() {
     const since = asked.days ? Date.now() - Number(asked.days) * DAY : 0;
     offered.forEach(offer);
-    const all = found.hits.filter((hit) => !isGoing(hit.id) && (!since || Date.parse(hit.at) >= since) && offered.every(({ name, of }) => !asked[name] || of(hit) === asked[name]));
+    const all = found.hits.filter((hit) => !isGoing(hit.id) && (!since || Date.parse(hit.at) >= since) && offered.every(({ name, of, all }) => all || !asked[name] || of(hit) === asked[name]));
     for (const { scope, kinds, chip, count } of chips) {
       const on = scopes().includes(scope) && (scope === "entries" || !(asked.type || asked.tag));
       chip.setAttribute("aria-pressed", String(on));
@@ -152,12 +164,15 @@ export async function open(room, { query }) {
   }
 
   /** Offers what the hits have, with counts, the most frequent first. With nothing to choose between, the filter is hidden. */
-  function offer({ name, node, any, of, title = String }) {
-    const counts = new Map(asked[name] ? [[asked[name], 0]] : []);
+  function offer({ name, node, any, of, all, title = String }) {
+    const counts = new Map([...(all ?? []), ...(asked[name] ? [asked[name]] : [])].map((value) => [value, 0]));
     for (const value of found.hits.map(of)) if (value) counts.set(value, (counts.get(value) ?? 0) + 1);
     node.hidden = !counts.size;
-    show(node, h("option", { value: "" }, any),
-      [...counts].sort(([, one], [, other]) => other - one).map(([value, count]) => h("option", { value, selected: value === asked[name] }, `${title(value)} (${count})`)));
+    const choices = [...counts];
+    if (!all) choices.sort(([, one], [, other]) => other - one);
+    // The server leaves the other types out, so nobody can count them.
+    const counted = (value, count) => all && asked[name] && asked[name] !== value ? title(value) : `${title(value)} (${count})`;
+    show(node, h("option", { value: "" }, any), choices.map(([value, count]) => h("option", { value, selected: value === asked[name] }, counted(value, count))));
   }
 
   function summary(all, strong) {
@@ -178,19 +193,18 @@ export async function open(room, { query }) {
 
   function row(hit) {
     const words = hitWords(hit);
-    const path = headings(hit);
     const label = hit.kind === "entry" ? hit.type : hit.kind;
     const text = h("span", { class: "text" }, marked(hitTitle(hit), words));
-    const where = hit.path ? [...path, `${hit.collection ? `${hit.collection}: ` : ""}${hit.path}`].join(" › ") : hit.session ? "conversation" : null;
+    const where = hitPlace(hit);
     const item = h("article", { class: `item hit ${hit.past ? "past" : ""}` },
       hit.kind === "entry" ? checkbox(hit) : h("span", { class: "nocheck" }),
-      h("span", { class: `kind ${label}` }, label),
+      h("span", { class: "kind", dataset: { kind: label } }, label),
       h("div", { class: "middle" },
         h("a", { class: "cover", href: `#/${hitAddress(hit) ?? "memory"}`, onclick: (event) => { if (wide()) { event.preventDefault(); list.choose(item); } } }, text),
         h("div", { class: "meta" }, where && h("span", { class: "where" }, where), hit.author && h("span", {}, hit.author),
           (hit.tags ?? []).slice(0, 4).map((tag) => link(`memory?tag=${encodeURIComponent(tag)}`, { class: "tag" }, tag)),
           hit.project && h("span", {}, hit.project), originMark(hit.origin),
-          hit.newer && h("span", { class: "warn" }, "a newer statement says otherwise: ", /^id:/.test(hit.newer.id) ? link(`entry/${hit.newer.id.slice(3)}`, {}, `#${hit.newer.id.slice(3)}`) : hit.newer.id),
+          hit.newer && h("span", { class: "warn" }, "a newer statement says otherwise: ", recordLink(hit.newer.id, hit.newer.at)),
           hit.stale && h("span", { class: "warn", title: hit.stale.join("; ") }, "stale"),
           hit.past && h("span", { class: "warn" }, hit.past === "superseded" ? "replaced" : hit.past))),
       h("div", { class: "end" }, age(hit.at), asked.q && relevance(hit)));
@@ -242,7 +256,7 @@ export async function open(room, { query }) {
       const path = headings(hit);
       const address = hitAddress(hit);
       put(card,
-        h("div", { class: "line" }, h("span", { class: `kind ${hit.kind}` }, hit.kind), h("h2", {}, path.at(-1) ?? hit.title ?? hit.author ?? "")),
+        h("div", { class: "line" }, h("span", { class: "kind", dataset: { kind: hit.kind } }, hit.kind), h("h2", {}, path.at(-1) ?? hit.title ?? hit.author ?? hitPlace(hit) ?? "Known in the graph")),
         hit.path && h("p", { class: "meta" }, h("code", {}, `${hit.collection ? `${hit.collection}: ` : ""}${hit.path}:${hit.lines[0]}`)),
         hit.kind === "document" ? markdown(body(hit)) : h("p", { class: "content" }, marked(hit.text, hitWords(hit))),
         (hit.cites ?? []).length > 0 && h("p", { class: "meta" }, "From ", hit.cites.slice(0, 3).map((cite) => link(fileAddress(cite.path, cite.line), {}, `${cite.path}:${cite.line} `))),
@@ -257,10 +271,10 @@ export async function open(room, { query }) {
     const parts = (hit.explain ?? []).filter(({ part, value }) => found.hits.some((other) => (other.explain ?? []).find((one) => one.part === part)?.value !== value));
     const top = Math.max(...parts.map(({ value }) => Math.abs(value)), 0.01);
     const words = reasons(hit);
-    return h("section", { class: "why" }, h("h3", {}, "Why it was found"),
+    return h("section", { class: "why" }, h("h2", {}, "Why it was found"),
       h("p", {}, words.length ? `${words.join("; ")}.` : "It belongs to another hit."),
       parts.length > 0 && h("details", {}, h("summary", {}, "Parts of its score"),
-        h("dl", { class: "parts" }, parts.map(({ part, value }) => [h("dt", {}, part), h("dd", {},
+        h("dl", { class: "parts" }, parts.map(({ part, value }) => [h("dt", {}, PARTS[part] ?? part), h("dd", {},
           h("span", { class: `bar ${value < 0 ? "against" : ""}`, style: { width: `${Math.max(2, (Math.abs(value) / top) * 60)}%` } }), value.toFixed(2))]))));
   }
 
@@ -279,7 +293,7 @@ export async function open(room, { query }) {
   return {
     focus: matchMedia("(pointer: coarse)").matches ? null : box,
     keys,
-    leave: () => { removeEventListener("happened", heard); running?.abort(); clearTimeout(box.soon); clearTimeout(preview.soon); },
+    leave: () => { removeEventListener("happened", heard); waiting = false; running?.abort(); clearTimeout(preview.soon); },
   };
 }
 

@@ -5,7 +5,7 @@ import { call } from "../api.js";
 import { button, h, icon, link, marked, put, show } from "../dom.js";
 import { ask, attempt, empty, problem, toast } from "../feedback.js";
 import { age, clock, date, dayName, plural } from "../format.js";
-import { bestSentence, hitWords } from "../hits.js";
+import { bestSentence, hitWords, recordLink } from "../hits.js";
 import { List } from "../list.js";
 
 const MAX_SESSIONS = 500;
@@ -80,6 +80,7 @@ async function conversation(room, id, at) {
   let session;
   let opening;
   let injected = [];
+  let stored = [];
   try {
     ({ session, messages: opening } = await page(1, 8));
   } catch (error) {
@@ -97,7 +98,8 @@ async function conversation(room, id, at) {
 
   const earlier = button("Earlier messages", () => attempt(loadEarlier));
   const later = button("Later messages", () => attempt(loadLater));
-  const message = (one) => {
+  /** One message, with what was stored after it and before the one that follows. */
+  const message = (one, following) => {
     const day = dayName(one.at);
     const newDay = day !== lastDay;
     lastDay = day;
@@ -106,21 +108,24 @@ async function conversation(room, id, at) {
     return [newDay && h("li", { class: "day" }, day),
       h("li", { class: `message ${one.author ?? ""} ${one.number === here ? "here" : ""}`, id: `m${one.number}` },
         h("div", { class: "meta" }, h("strong", {}, one.author ?? ""), h("time", { datetime: one.at }, clock(one.at)), h("span", { class: "place" }, `#${one.number}`)),
-        h("p", {}, one.text), one.author !== "user" && asked && shownBefore(one, asked, injected))];
+        h("p", {}, one.text), one.author !== "user" && asked && shownBefore(one, asked, injected),
+        storedAfter(one, following, stored))];
   };
+  // One message more than is shown is read: it tells where the last one ends.
+  const drawn = (messages, limit) => messages.slice(0, limit).map((one, at) => message(one, messages[at + 1]));
   async function loadLater() {
-    const { messages, next: following } = await page(next);
-    put(said, messages.map(message));
-    next = following ?? 0;
+    const { messages, next: following } = await page(next, PAGE + 1);
+    put(said, drawn(messages, PAGE));
+    next = messages[PAGE]?.number ?? following ?? 0;
     later.hidden = !next;
   }
   async function loadEarlier() {
     const from = Math.max(1, first - PAGE);
-    const { messages } = await page(from, first - from);
+    const { messages } = await page(from, first - from + 1);
     const before = document.documentElement.scrollHeight;
     const known = [lastDay, question];
     lastDay = question = null;
-    said.prepend(...put(h("ol"), messages.map(message)).childNodes);
+    said.prepend(...put(h("ol"), drawn(messages, first - from)).childNodes);
     [lastDay, question] = known;
     scrollBy(0, document.documentElement.scrollHeight - before);
     first = from;
@@ -129,6 +134,7 @@ async function conversation(room, id, at) {
 
   const [reviewed, summary] = await Promise.all([sessionReview(session.id), session.format === "transcript" ? compactionSummary(session.id) : null]);
   injected = reviewed?.injected ?? [];
+  stored = await whenStored(reviewed);
   await loadLater();
   earlier.hidden = first === 1;
   const find = h("input", { type: "search", placeholder: "Find in this conversation", "aria-label": "Find in this conversation", autocomplete: "off",
@@ -151,7 +157,7 @@ async function conversation(room, id, at) {
       h("div", {}, h("div", { class: "buttons" }, earlier), said, h("div", { class: "buttons" }, later)),
       h("div", { class: "side" }, h("div", { class: "searchbar small" }, icon("memory"), find), results, made)));
   said.querySelector(".here")?.scrollIntoView({ block: "center" });
-  review(made, session.id, reviewed);
+  review(made, session.id, reviewed, stored);
   const seen = new IntersectionObserver(([entry]) => { if (entry.isIntersecting && next && !later.disabled) attempt(loadLater); }, { rootMargin: "600px" });
   seen.observe(later);
   return { keys: { Escape: () => go("sessions") }, leave: () => seen.disconnect() };
@@ -195,12 +201,31 @@ async function compactionSummary(id) {
 /** The records that were added before a question, and whether the answer mentions them. */
 function shownBefore(answer, question, injected) {
   const [from, to] = [Date.parse(question.at), Date.parse(answer.at)];
-  const lines = injected.filter(({ at }) => Date.parse(at) >= from - CLOCK_MS && Date.parse(at) <= to);
+  // Questions may follow each other within that time: a line belongs to the first one that it was added for.
+  const lines = injected.filter((line) => Date.parse(line.at) >= from - CLOCK_MS && Date.parse(line.at) <= to && [undefined, question.number].includes(line.asked));
+  for (const line of lines) line.asked = question.number;
   if (!lines.length) return null;
   return h("details", { class: "shown" }, h("summary", {}, `${plural(lines.length, "record")} shown before this answer`),
     h("ul", { class: "steps" }, lines.map((line) => h("li", {},
-      line.number ? link(`entry/${line.number}`, {}, line.text) : line.text ?? h("code", {}, line.source),
+      line.number ? link(`entry/${line.number}`, {}, line.text) : line.text ?? recordLink(line.source),
       line.text && h("small", {}, isMentioned(line.text, answer.text, question.text) ? " mentioned in the answer" : " not mentioned")))));
+}
+
+/** At most this many memories of a conversation are shown at their messages. */
+const MAX_PLACED = 50;
+
+/** When a conversation stored its memories. */
+async function whenStored(reviewed) {
+  const some = [...(reviewed?.stored ?? [])].slice(0, MAX_PLACED);
+  const found = await Promise.all(some.map(({ number }) => call("memory_get", { id: number }).catch(() => null)));
+  return found.filter(Boolean).map((entry) => ({ number: entry.number, text: entry.content, at: entry.provenance.timestamp }));
+}
+
+/** The memories that were stored after a message and before the next one. */
+function storedAfter(one, following, stored) {
+  const [from, to] = [Date.parse(one.at), following ? Date.parse(following.at) : Infinity];
+  const mine = stored.filter(({ at }) => Date.parse(at) >= from && Date.parse(at) < to);
+  return mine.length ? h("ul", { class: "steps stored" }, mine.map((entry) => h("li", {}, link(`entry/${entry.number}`, {}, icon("add"), " Stored: ", entry.text)))) : null;
 }
 
 /** How much earlier than its message the hook of a message may note what it added. */
@@ -215,8 +240,10 @@ function isMentioned(memory, answer, question) {
 }
 
 /** The memories that a conversation made, with the way back. */
-function review(node, id, made) {
+function review(node, id, made, placed = []) {
   if (!made) return;
+  const when = new Map(placed.map(({ number, at }) => [number, at]));
+  const place = (one) => when.has(one.number) && link(`sessions/${encodeURIComponent(id)}?at=${encodeURIComponent(when.get(one.number))}`, { class: "meta" }, "its message");
   const all = [...made.stored, ...made.corrected];
   const current = all.filter((one) => !one.past);
   const undo = async () => {
@@ -232,7 +259,7 @@ function review(node, id, made) {
     }
   };
   show(node, h("h2", {}, "Memories from it"),
-    all.length ? h("ul", { class: "steps" }, all.map((one) => h("li", { class: one.past ? "past" : "" }, link(`entry/${one.number}`, {}, one.content), one.past && h("small", {}, ` ${one.past}`))))
+    all.length ? h("ul", { class: "steps" }, all.map((one) => h("li", { class: one.past ? "past" : "" }, link(`entry/${one.number}`, {}, one.content), one.past && h("small", {}, `${one.past} `), place(one))))
       : h("p", { class: "meta" }, "It stored no memory."),
     h("div", { class: "buttons" }, current.length > 0 && button("Undo all of it", undo), button("Quarantine", quarantine)));
 }

@@ -7,6 +7,8 @@ import { clock, dayName } from "../format.js";
 import { ACTORS, fold, kindOf, KINDS, sentence, subject } from "../sentences.js";
 
 const PAGE = 300;
+/** How many facts and relations are named. Rows about others have their counts. */
+const MAX_KNOWN = 1000;
 /** A fold with more rows opens only on request. */
 const MAX_OPEN = 3;
 
@@ -25,6 +27,7 @@ export async function open(room, { query }) {
   const days = h("div", { class: "days" });
   const all = [];
   let before = null;
+  let statements = null;
 
   const choice = (name, label, options) => {
     const node = h("select", { "aria-label": label, onchange: () => { asked[name] = node.value; draw(); } },
@@ -37,10 +40,26 @@ export async function open(room, { query }) {
     before = next ?? null;
     all.push(...rows);
     draw();
+    if (!statements && rows.some((row) => row.ids.some((id) => /^(fact|relation)-/.test(id)))) nameStatements();
+  }
+
+  /** Gives rows about facts and relations their words. The lists may be long, so the timeline does not wait for them. */
+  async function nameStatements() {
+    statements = attempt(async () => {
+      const args = { history: true, limit: MAX_KNOWN };
+      const [{ facts }, { relations }] = await Promise.all([call("fact_list", args), call("relation_list", args)]);
+      const words = (name) => name.replaceAll("_", " ");
+      const note = (id, text, entity) => known.set(id, { text, hash: `graph?about=${encodeURIComponent(entity)}` });
+      for (const { id, entity, key, value } of facts) note(id, `${entity}: ${words(key)} = ${value}`, entity);
+      for (const { id, subject, predicate, object } of relations) note(id, `${subject} ${words(predicate)} ${object}`, subject);
+      draw();
+    });
   }
 
   function draw() {
     const wanted = all.filter((row) => (!asked.actor || row.actor === asked.actor) && (!asked.kind || kindOf(row) === asked.kind));
+    // A fold that the user opened stays open.
+    const opened = new Set([...days.querySelectorAll("details[open]")].map((fold) => fold.dataset.seq));
     show(days);
     let day = null;
     for (const { rows } of fold(wanted)) {
@@ -49,22 +68,22 @@ export async function open(room, { query }) {
         day = { name, list: h("ul", { class: "events" }) };
         put(days, h("section", {}, h("h2", {}, name), day.list));
       }
-      day.list.append(item(rows));
+      day.list.append(item(rows, rows.length <= MAX_OPEN || opened.has(String(rows[0].seq))));
     }
     if (!wanted.length) put(days, all.length ? empty("Nothing matches", "Choose another filter, or load earlier events.") : empty("Nothing has happened yet", "Every write and every refusal will be listed here."));
     earlier.hidden = !before;
   }
 
-  function item(rows) {
+  function item(rows, isOpen) {
     const one = rows.length === 1 ? subject(rows[0], known) : null;
     const first = rows[0];
+    const said = first.session && first.actor === "agent" && kindOf(first) !== "upkeep" && link(`sessions/${encodeURIComponent(first.session)}?at=${encodeURIComponent(first.at)}`, { class: "meta" }, "In the conversation");
     return h("li", { class: first.outcome === "refused" ? "refused" : "" },
       h("time", { datetime: first.at }, clock(first.at)),
       h("span", { class: `dot kind-${kindOf(first)}` }),
       h("div", {},
-        rows.length > 1 ? h("details", { open: rows.length <= MAX_OPEN }, h("summary", {}, sentence(rows)), h("ul", { class: "fold" }, rows.map((row) => h("li", {}, h("time", { datetime: row.at }, clock(row.at)), subject(row, known) ?? row.action.replaceAll("_", " ")))))
-          : h("span", {}, sentence(rows), one && [": ", one]),
-        first.session && first.actor === "agent" && kindOf(first) !== "upkeep" && [" ", link(`sessions/${encodeURIComponent(first.session)}?at=${encodeURIComponent(first.at)}`, { class: "meta" }, "conversation")],
+        rows.length > 1 ? h("details", { open: isOpen, dataset: { seq: first.seq } }, h("summary", {}, sentence(rows)), h("ul", { class: "fold" }, rows.map((row) => h("li", {}, h("time", { datetime: row.at }, clock(row.at)), subject(row, known) ?? row.action.replaceAll("_", " "))), said && h("li", {}, said)))
+          : [h("span", {}, sentence(rows), one && [": ", one]), said],
         first.action === "approve" && rows.length === 1 && undoable.has(first.ids[0]) && [" ", button("Undo", () => undo(first), { kind: "small" })]));
   }
 

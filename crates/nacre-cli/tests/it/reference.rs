@@ -23,6 +23,11 @@ const OTHERS: &[(&str, &str, &str)] = &[
         "/v1/overview",
         "What the dashboard shows besides the answers of tools: version, groups, clients, jobs, settings, activity. For people only.",
     ),
+    (
+        "GET",
+        "/v1/sharing",
+        "Who shares the memory: the caller's rights, the access tokens, and the synced machines. For people only.",
+    ),
     ("POST", "/v1/login", "A link that opens the dashboard once, with the caller's rights."),
     ("GET", "/metrics", "Counters and latencies for Prometheus."),
 ];

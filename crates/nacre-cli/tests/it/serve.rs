@@ -147,6 +147,7 @@ fn nothing_is_told_to_whom_nobody_knows() {
         "/v1/events",
         "/v1/recalls",
         "/v1/overview",
+        "/v1/sharing",
         "/metrics",
         "/mcp",
         "/v1/entries/1",
@@ -351,6 +352,35 @@ fn the_overview_is_for_people_and_names_only_groups_that_they_may_open() {
     assert_eq!(get(&[("Authorization", &mine)]).json()["groups"], json!(["main"]));
     let agent = served.token("agent", &["--role", "admin", "--private", "--any-group"]);
     assert_eq!(get(&[("Authorization", &agent)]).status, 403);
+}
+
+#[test]
+fn who_shares_the_memory_is_for_people_and_names_no_secret() {
+    let served = Served::new();
+    let get = |key: &str| served.ask("GET", "/v1/sharing", &[("Authorization", key)], "");
+    let mine = served.token("mine", &["--person"]);
+    let agent = served.token("agent", &["--role", "admin", "--private", "--any-group"]);
+    let own = format!("Bearer {}", served.key);
+    let seen = get(&own);
+    assert_eq!(seen.json()["you"], json!({ "role": "admin", "visibility": "private" }));
+    assert!(seen.json()["sync"].is_null(), "{}", seen.body);
+    let names: Vec<Value> =
+        seen.json()["tokens"].as_array().unwrap().iter().map(|token| token["name"].clone()).collect();
+    assert!(names.contains(&json!("mine")) && names.contains(&json!("agent")), "{names:?}");
+    assert!(!seen.body.contains("hash") && !seen.body.contains("nacre_"), "{}", seen.body);
+    // Whoever may open one group only does not learn of the others' tokens.
+    let bound = get(&mine).json();
+    assert_eq!((&bound["you"]["token"], &bound["tokens"]), (&json!("mine"), &json!([])));
+    assert_eq!(get(&agent).status, 403);
+
+    let folder = served.sealed.beside("carrier");
+    served.sealed.json(["sync", "init", &folder, "--name", "desk"]);
+    let machines = get(&own).json()["sync"]["machines"].clone();
+    assert_eq!((&machines[0]["name"], &machines[0]["here"]), (&json!("desk"), &json!(true)), "{machines}");
+    std::fs::remove_dir_all(&folder).unwrap();
+    let gone = get(&own);
+    assert_eq!((gone.status, gone.json()["sync"].is_null()), (200, true));
+    assert!(gone.json()["problem"].as_str().unwrap().contains("no synced memory"), "{}", gone.body);
 }
 
 #[test]
