@@ -17,7 +17,7 @@ use crate::context;
 const MAX_OPEN_GROUPS: usize = 16;
 
 /// How long after a call what was written is copied into the database file.
-pub const FLUSH_AFTER: Duration = Duration::from_millis(1_200);
+const FLUSH_AFTER: Duration = Duration::from_millis(1_200);
 
 pub struct Pool {
     home: Home,
@@ -26,8 +26,26 @@ pub struct Pool {
     /// The largest number of handles of a group.
     handles: usize,
     groups: Mutex<HashMap<GroupName, Open>>,
-    /// Set while a flush waits.
-    flushes: AtomicBool,
+    flush: Flush,
+}
+
+/// The copying of what was written last into a database file. It is set while one waits.
+#[derive(Clone, Default)]
+pub struct Flush(Arc<AtomicBool>);
+
+impl Flush {
+    /// Runs work on a blocking thread when no call has followed for a moment.
+    pub fn later(&self, work: impl FnOnce() + Send + 'static) {
+        if self.0.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let waits = self.0.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(FLUSH_AFTER).await;
+            waits.store(false, Ordering::SeqCst);
+            let _ = tokio::task::spawn_blocking(work).await;
+        });
+    }
 }
 
 /// The state of one open group.
@@ -52,7 +70,7 @@ impl Pool {
             clock,
             handles: (cores + 1).clamp(3, 16),
             groups: Mutex::default(),
-            flushes: AtomicBool::new(false),
+            flush: Flush::default(),
         }
     }
 
@@ -72,21 +90,9 @@ impl Pool {
             own.with(&who.group, who.caller.now, |group| work(&mut group.enter(&who.caller)?))
         };
         let answer = blocking(&self.home, call).await;
-        self.flush_later();
-        answer
-    }
-
-    /// Copies what was written last into the database files when no call has followed for a moment.
-    fn flush_later(self: &Arc<Pool>) {
-        if self.flushes.swap(true, Ordering::SeqCst) {
-            return;
-        }
         let own = self.clone();
-        tokio::spawn(async move {
-            tokio::time::sleep(FLUSH_AFTER).await;
-            own.flushes.store(false, Ordering::SeqCst);
-            let _ = tokio::task::spawn_blocking(move || own.flush()).await;
-        });
+        self.flush.later(move || own.flush());
+        answer
     }
 
     fn flush(&self) {

@@ -2,7 +2,6 @@
 //! one group; over HTTP the token of every request identifies the caller.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use serde_json::json;
 
 use crate::context::{self, now};
 use crate::groups::behind::Behind;
-use crate::groups::pool::{FLUSH_AFTER, Pool, blocking};
+use crate::groups::pool::{Flush, Pool, blocking};
 use crate::groups::watch::Watch;
 use crate::groups::who::{Principal, Who};
 
@@ -103,8 +102,7 @@ pub struct Own {
     clock: Option<Time>,
     /// Opened by the first call: a store that is down is an error of that call and does not stop the server from starting.
     group: Arc<Mutex<Option<(Group, Watch)>>>,
-    /// Set while a flush waits.
-    flushes: Arc<AtomicBool>,
+    flush: Flush,
     /// Set once the background work has started.
     behind: Arc<Mutex<Option<Behind>>>,
 }
@@ -113,8 +111,8 @@ impl Own {
     pub fn new(home: &Home, name: &GroupName, caller: Caller, clock: Option<Time>) -> Own {
         let (home, name, caller) = (home.clone(), name.clone(), Arc::new(caller));
         let root = Arc::default();
-        let (group, flushes, behind) = (Arc::default(), Arc::default(), Arc::default());
-        Own { home, name, caller, root, clock, group, flushes, behind }
+        let (group, flush, behind) = (Arc::default(), Flush::default(), Arc::default());
+        Own { home, name, caller, root, clock, group, flush, behind }
     }
 
     fn caller(&self) -> Caller {
@@ -169,26 +167,13 @@ impl Own {
         if answer.is_ok() {
             self.begin_behind();
         }
-        self.flush_later();
-        answer
-    }
-
-    /// Copies what was written last into the database file when no call has followed for a moment.
-    fn flush_later(&self) {
-        if self.flushes.swap(true, Ordering::SeqCst) {
-            return;
-        }
-        let own = self.clone();
-        tokio::spawn(async move {
-            tokio::time::sleep(FLUSH_AFTER).await;
-            own.flushes.store(false, Ordering::SeqCst);
-            let flush = move || {
-                if let Some((group, _)) = &mut *lock(&own.group) {
-                    group.flush();
-                }
-            };
-            let _ = tokio::task::spawn_blocking(flush).await;
+        let held = self.group.clone();
+        self.flush.later(move || {
+            if let Some((group, _)) = &mut *lock(&held) {
+                group.flush();
+            }
         });
+        answer
     }
 }
 

@@ -131,6 +131,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("sha256sum ", "it needs the files of a release"),
     ("NACRE_RELEASE_URL=", "it builds a release"),
     ("scripts/check", "it runs this test"),
+    ("scripts/compare ", "it needs two builds of the program"),
     ("curl ", "it needs the server of `nacre serve`; `serve.rs` asks the same"),
     ("python3 examples/", "it needs the server of `nacre serve`; `scripts/clients` runs it"),
     ("claude mcp add", "it needs Claude Code"),

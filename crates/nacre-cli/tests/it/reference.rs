@@ -1,11 +1,15 @@
 //! Generates `docs/reference/rest.md` from the OpenAPI document of a running server and compares it with the file in
 //! the repository. `NACRE_UPDATE=1 cargo test` writes the file.
 
+#[path = "../../../nacre/tests/schema/words.rs"]
+mod words;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::Value;
+use words::kind;
 
 use crate::serve::Served;
 
@@ -140,25 +144,4 @@ fn parameters(text: &mut String, operation: &Value) {
 fn fields(schema: &Value) -> Vec<String> {
     let fields = schema["properties"].as_object().into_iter().flatten();
     fields.map(|(name, schema)| format!("`{name}` ({})", kind(schema))).collect()
-}
-
-/// Returns the type of a value in words.
-fn kind(schema: &Value) -> String {
-    if let Some(words) = schema["enum"].as_array() {
-        let words: Vec<String> = words.iter().map(|word| format!("`{}`", word.as_str().unwrap())).collect();
-        let (last, others) = words.split_last().unwrap();
-        return if others.is_empty() { last.clone() } else { format!("{} or {last}", others.join(", ")) };
-    }
-    if let Some(kinds) = schema["anyOf"].as_array() {
-        return kinds.iter().map(kind).collect::<Vec<_>>().join(" or ");
-    }
-    match schema["type"].as_str() {
-        Some("array") => match kind(&schema["items"]).as_str() {
-            "any" => "array".into(),
-            items @ ("string" | "integer" | "number" | "object") => format!("array of {items}s"),
-            items => format!("array of {items}"),
-        },
-        Some(kind) => kind.to_owned(),
-        None => "any".into(),
-    }
 }

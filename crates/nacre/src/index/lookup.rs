@@ -51,50 +51,47 @@ pub(crate) struct Candidate {
     pub(crate) first_line: i64,
 }
 
+const CANDIDATE: &str = "kind, ref, title, text, at, coalesce(first_line, 1), origin";
+
+fn candidate(row: &Row<'_>) -> Result<Candidate> {
+    Ok(Candidate {
+        kind: row.get(0)?,
+        reference: row.get(1)?,
+        title: row.get(2)?,
+        text: row.get(3)?,
+        at: row.get(4)?,
+        first_line: row.get(5)?,
+        origin: row.get(6)?,
+    })
+}
+
 /// Returns the current entries, facts and chunks among the `most` passages that match an FTS5 expression best, oldest
 /// first.
 pub(crate) fn best_statements(db: &Connection, expression: &str, most: usize) -> Result<Vec<Candidate>> {
-    let candidate = |row: &Row<'_>| {
-        Ok(Candidate {
-            kind: row.get(0)?,
-            reference: row.get(1)?,
-            title: row.get(2)?,
-            text: row.get(3)?,
-            at: row.get(4)?,
-            first_line: row.get(5)?,
-            origin: row.get(6)?,
-        })
-    };
     if let Engine::Postgres(server) = db.engine() {
-        let sql = "SELECT kind, ref, title, text, at, coalesce(first_line, 1), origin FROM passages
+        let sql = format!(
+            "SELECT {CANDIDATE} FROM passages
             WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each($1)) AND kind IN ('entry', 'fact', 'chunk') AND live
-            ORDER BY id";
+            ORDER BY id"
+        );
         let ids = postings::best(server, expression, most)?;
-        return db.rows(sql, [serde_json::to_string(&ids)?], candidate);
+        return db.rows(&sql, [serde_json::to_string(&ids)?], candidate);
     }
-    let sql = "WITH hits AS MATERIALIZED
+    let sql = format!(
+        "WITH hits AS MATERIALIZED
             (SELECT rowid AS id FROM passages_fts WHERE passages_fts MATCH $1 ORDER BY rank LIMIT $2)
-        SELECT kind, ref, title, text, at, coalesce(first_line, 1), origin FROM hits JOIN passages USING (id)
-        WHERE kind IN ('entry', 'fact', 'chunk') AND live ORDER BY id";
-    db.rows(sql, (expression, most), candidate)
+        SELECT {CANDIDATE} FROM hits JOIN passages USING (id)
+        WHERE kind IN ('entry', 'fact', 'chunk') AND live ORDER BY id"
+    );
+    db.rows(&sql, (expression, most), candidate)
 }
 
 /// Returns chunks of documents that were indexed after this passage, in the order of their ids.
 pub(crate) fn chunks_after(db: &Connection, passage: i64, most: usize) -> Result<Vec<(i64, Candidate)>> {
-    let sql = "SELECT id, ref, title, text, at, coalesce(first_line, 1), origin FROM passages
-        WHERE kind = 'chunk' AND live AND id > $1 ORDER BY id LIMIT $2";
-    db.rows(sql, (passage, most), |row| {
-        let candidate = Candidate {
-            kind: "chunk".to_owned(),
-            reference: row.get(1)?,
-            title: row.get(2)?,
-            text: row.get(3)?,
-            at: row.get(4)?,
-            first_line: row.get(5)?,
-            origin: row.get(6)?,
-        };
-        Ok((row.get(0)?, candidate))
-    })
+    let sql = format!(
+        "SELECT {CANDIDATE}, id FROM passages WHERE kind = 'chunk' AND live AND id > $1 ORDER BY id LIMIT $2"
+    );
+    db.rows(&sql, (passage, most), |row| Ok((row.get(7)?, candidate(row)?)))
 }
 
 /// Returns the text and the time of a current passage.

@@ -96,78 +96,41 @@ pub(crate) fn is_known(db: &Connection, text: &str) -> Result<bool> {
 /// Inserts a lesson from an export, unless a lesson with the same meaning exists.
 pub(crate) fn insert(db: &Connection, lesson: &Lesson) -> Result<bool> {
     let language = index::language(db)?;
-    let Lesson {
-        text,
-        asked,
-        weight,
-        recurred,
-        injected,
-        kept,
-        broken,
-        learned_at,
-        session,
-        private,
-        state,
-        origin,
-        ..
-    } = lesson;
-    let text = cut(text, MAX_LESSON_CHARS);
+    let text = cut(&lesson.text, MAX_LESSON_CHARS);
     if text.trim().is_empty()
         || Tombstones::load(db)?.cover(&text)
         || alike(db, &text, MIN_SAME_LIKENESS, language)?.is_some()
     {
         return Ok(false);
     }
-    let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private,
-            state, origin)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING";
-    let (folded, asked) = (key(&text), cut(asked, MAX_LESSON_CHARS));
-    let weight = weight.clamp(0.0, 1.0);
-    let fields: [&dyn ToSql; 13] = [
-        &text,
-        &folded,
-        &asked,
-        &weight,
-        recurred,
-        injected,
-        kept,
-        broken,
-        learned_at,
-        session,
-        private,
-        &state.as_str(),
-        origin,
-    ];
-    Ok(db.run(sql, fields)? > 0)
+    let asked = cut(&lesson.asked, MAX_LESSON_CHARS);
+    let lesson = Lesson { text, asked, weight: lesson.weight.clamp(0.0, 1.0), ..lesson.clone() };
+    let sql = format!("{INSERT} ON CONFLICT DO NOTHING RETURNING number");
+    Ok(write(db, &sql, &lesson)?.is_some())
 }
 
 /// Writes a lesson as several machines together have it. Returns its number.
 pub(crate) fn put_replica(db: &Connection, lesson: &Lesson) -> Result<Option<i64>> {
-    let Lesson {
-        text,
-        asked,
-        weight,
-        recurred,
-        injected,
-        kept,
-        broken,
-        learned_at,
-        session,
-        private,
-        state,
-        origin,
-        ..
-    } = lesson;
-    if text.trim().is_empty() {
+    if lesson.text.trim().is_empty() {
         return Ok(None);
     }
-    let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private,
-            state, origin)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-        ON CONFLICT (folded) DO UPDATE SET text = excluded.text, asked = excluded.asked, weight = excluded.weight,
+    let sql = format!(
+        "{INSERT} ON CONFLICT (folded) DO UPDATE SET text = excluded.text, asked = excluded.asked, weight = excluded.weight,
             recurred = excluded.recurred, injected = excluded.injected, kept = excluded.kept, broken = excluded.broken,
             learned_at = excluded.learned_at, session = excluded.session, private = excluded.private,
-            state = excluded.state, origin = excluded.origin RETURNING number";
+            state = excluded.state, origin = excluded.origin RETURNING number"
+    );
+    write(db, &sql, lesson)
+}
+
+const INSERT: &str = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private,
+        state, origin)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+
+/// Writes a row and returns its number, if there is a new one.
+fn write(db: &Connection, sql: &str, lesson: &Lesson) -> Result<Option<i64>> {
+    let Lesson { text, asked, weight, recurred, injected, kept, broken, learned_at, .. } = lesson;
+    let Lesson { session, private, state, origin, .. } = lesson;
     let (folded, state) = (key(text), state.as_str());
     let fields: [&dyn ToSql; 13] = [
         text, &folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private, &state,

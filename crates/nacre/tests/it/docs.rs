@@ -1,11 +1,15 @@
 //! The documents say what is so; contracts are files.
 
+#[path = "../schema/words.rs"]
+mod words;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use nacre::{Settings, TOOLS, Tool};
 use serde_json::{Value, json};
+use words::kind;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -220,27 +224,6 @@ fn parameters(prefix: &str, schema: &Value, rows: &mut Vec<String>) {
         let inner = if schema["type"] == "array" { &schema["items"] } else { schema };
         let mark = if schema["type"] == "array" { "[]." } else { "." };
         parameters(&format!("{prefix}{name}{mark}"), inner, rows);
-    }
-}
-
-/// Returns the type of a value in words.
-fn kind(schema: &Value) -> String {
-    if let Some(words) = schema["enum"].as_array() {
-        let words: Vec<String> = words.iter().map(|word| format!("`{}`", word.as_str().unwrap())).collect();
-        let (last, others) = words.split_last().unwrap();
-        return if others.is_empty() { last.clone() } else { format!("{} or {last}", others.join(", ")) };
-    }
-    if let Some(kinds) = schema["anyOf"].as_array() {
-        return kinds.iter().map(kind).collect::<Vec<_>>().join(" or ");
-    }
-    match schema["type"].as_str() {
-        Some("array") => match kind(&schema["items"]).as_str() {
-            "any" => "array".into(),
-            items @ ("string" | "integer" | "number" | "object") => format!("array of {items}s"),
-            items => format!("array of {items}"),
-        },
-        Some(kind) => kind.to_owned(),
-        None => "any".into(),
     }
 }
 

@@ -565,16 +565,20 @@ pub(crate) fn chain(db: &Connection, id: &EntryId) -> Result<Vec<Entry>> {
 
 /// Returns the earlier versions of an entry, oldest first.
 pub(crate) fn versions(db: &Connection, id: &EntryId) -> Result<Vec<Version>> {
-    let sql = "SELECT type, content, tags, until, session, private FROM entry_history WHERE entry = $1 ORDER BY version";
-    db.rows(sql, [id], |row| {
-        Ok(Version {
-            r#type: row.get(0)?,
-            content: row.get(1)?,
-            tags: serde_json::from_str(row.text(2)?).unwrap_or_default(),
-            until: row.get(3)?,
-            session: row.get(4)?,
-            private: row.get(5)?,
-        })
+    let sql = format!("SELECT {VERSION_COLUMNS} FROM entry_history WHERE entry = $1 ORDER BY version");
+    db.rows(&sql, [id], version_from_row)
+}
+
+const VERSION_COLUMNS: &str = "type, content, tags, until, session, private, entry";
+
+fn version_from_row(row: &Row<'_>) -> Result<Version> {
+    Ok(Version {
+        r#type: row.get(0)?,
+        content: row.get(1)?,
+        tags: serde_json::from_str(row.text(2)?).unwrap_or_default(),
+        until: row.get(3)?,
+        session: row.get(4)?,
+        private: row.get(5)?,
     })
 }
 

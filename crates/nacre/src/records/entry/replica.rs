@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::change::{content_hash, identity, insert_version, insert_with, to_json, unsupersede};
-use super::{Entry, EntryType, KIND, Provenance, Tags, Version, select};
+use super::{Entry, EntryType, KIND, Provenance, Tags, VERSION_COLUMNS, Version, select, version_from_row};
 use crate::base::ids::{EntryId, EntryRef, SessionId};
 use crate::base::{Result, Time};
 use crate::index::{Writer, lookup};
@@ -28,18 +28,8 @@ fn version_key(version: &Version) -> String {
 /// Returns all entries.
 pub(crate) fn replicas(db: &Connection) -> Result<Vec<ReplicaEntry>> {
     let mut versions: BTreeMap<String, BTreeMap<String, Version>> = BTreeMap::new();
-    let sql = "SELECT entry, type, content, tags, until, session, private FROM entry_history ORDER BY entry, version";
-    let rows = db.rows(sql, (), |row| {
-        let version = Version {
-            r#type: row.get(1)?,
-            content: row.get(2)?,
-            tags: serde_json::from_str(row.text(3)?).unwrap_or_default(),
-            until: row.get(4)?,
-            session: row.get(5)?,
-            private: row.get(6)?,
-        };
-        Ok((row.get::<String>(0)?, version))
-    })?;
+    let sql = format!("SELECT {VERSION_COLUMNS} FROM entry_history ORDER BY entry, version");
+    let rows = db.rows(&sql, (), |row| Ok((row.get::<String>(6)?, version_from_row(row)?)))?;
     for (entry, version) in rows {
         versions.entry(entry).or_default().entry(version_key(&version)).or_insert(version);
     }
@@ -164,17 +154,7 @@ pub(crate) fn put_replica(
     } else {
         entry = insert_with(db, writer, entry, None)?;
     }
-    let sql = "SELECT type, content, tags, until, session, private FROM entry_history WHERE entry = $1";
-    let here = db.rows(sql, [&entry.id], |row| {
-        Ok(version_key(&Version {
-            r#type: row.get(0)?,
-            content: row.get(1)?,
-            tags: serde_json::from_str(row.text(2)?).unwrap_or_default(),
-            until: row.get(3)?,
-            session: row.get(4)?,
-            private: row.get(5)?,
-        }))
-    })?;
+    let here: Vec<String> = super::versions(db, &entry.id)?.iter().map(version_key).collect();
     let mut new: Vec<&Version> =
         versions.iter().filter(|(key, _)| !here.contains(key)).map(|(_, v)| v).collect();
     new.sort_by_key(|version| version.until);

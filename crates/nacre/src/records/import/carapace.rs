@@ -93,14 +93,7 @@ fn documents(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
         sink.skip(&path, why);
     }
     for path in found.files {
-        match source.text(&path) {
-            Ok(text) => sink.item(openclaw::document(text, &path, Author::Agent)),
-            Err(why) => {
-                sink.skip(&path, why);
-                continue;
-            }
-        }
-        sink.end(&path)?;
+        sink.file(source, &path, |text, sink| sink.item(openclaw::document(text, &path, Author::Agent)))?;
     }
     Ok(())
 }

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use super::identity::Author;
 use super::openclaw;
 use super::source::Source;
 use super::take::Sink;
@@ -26,15 +25,8 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
             sink.skip(&path, "the other files contain the same");
             continue;
         }
-        match source.text(&path) {
-            Ok(text) if path == "MEMORY.md" => openclaw::take_memories(&text, &path, sink),
-            Ok(text) => sink.item(openclaw::document(text, &path, Author::Agent)),
-            Err(why) => {
-                sink.skip(&path, why);
-                continue;
-            }
-        }
-        sink.end(&path)?;
+        let discrete = path == "MEMORY.md";
+        sink.file(source, &path, |text, sink| openclaw::take(text, &path, discrete, sink))?;
     }
     Ok(())
 }

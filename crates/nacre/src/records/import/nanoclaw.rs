@@ -272,14 +272,7 @@ fn documents(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
             continue;
         }
         let shown = path.strip_prefix("workspace/").unwrap_or(&path);
-        match source.text(&path) {
-            Ok(text) => sink.item(openclaw::document(text, shown, Author::Agent)),
-            Err(why) => {
-                sink.skip(&path, why);
-                continue;
-            }
-        }
-        sink.end(&path)?;
+        sink.file(source, &path, |text, sink| sink.item(openclaw::document(text, shown, Author::Agent)))?;
     }
     Ok(())
 }

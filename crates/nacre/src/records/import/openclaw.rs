@@ -28,21 +28,21 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
         if !discrete && !DOCUMENT_FILES.contains(&path.as_str()) {
             continue;
         }
-        match source.text(&path) {
-            Ok(text) if discrete => take_memories(&text, &path, sink),
-            Ok(text) => sink.item(document(text, &path, Author::Agent)),
-            Err(why) => {
-                sink.skip(&path, why);
-                continue;
-            }
-        }
-        sink.end(&path)?;
+        sink.file(source, &path, |text, sink| take(text, &path, discrete, sink))?;
     }
     Ok(())
 }
 
-/// Passes the separate memories of a file to the sink.
-pub(super) fn take_memories(text: &Text, path: &str, sink: &mut Sink<'_>) {
+/// Passes a file to the sink: its separate memories, or all of it as a document.
+pub(super) fn take(text: Text, path: &str, discrete: bool, sink: &mut Sink<'_>) {
+    if discrete {
+        take_memories(&text, path, sink);
+    } else {
+        sink.item(document(text, path, Author::Agent));
+    }
+}
+
+fn take_memories(text: &Text, path: &str, sink: &mut Sink<'_>) {
     let private = sink.is_private(path, &text.text);
     let at = time_of(text);
     for memory in markdown::memories(&text.text) {

@@ -13,7 +13,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 use super::identity::{self, Author, NewRow, Origin, Row, hash};
-use super::source::{MAX_TEXT_BYTES, Source};
+use super::source::{MAX_TEXT_BYTES, Source, Text};
 use super::{Counts, Format, Options, Report, Sample, SettingAdvice, SkippedItem, add_messages, markdown};
 use crate::base::caller::{Actor, Caller, is_marked, is_private};
 use crate::base::frame::{one_line, strip_injected};
@@ -368,6 +368,23 @@ impl<'a> Sink<'a> {
             let what: String = redact::text(&one_line(what)).chars().take(200).collect();
             self.report.notes.push(SkippedItem { what, why: redact::text(why).into_owned() });
         }
+    }
+
+    /// Reads a text file of the source, which is a part of it. A file that can't be read is skipped.
+    pub(super) fn file(
+        &mut self,
+        source: &Source,
+        path: &str,
+        take: impl FnOnce(Text, &mut Self),
+    ) -> Result<()> {
+        match source.text(path) {
+            Ok(text) => take(text, self),
+            Err(why) => {
+                self.skip(path, why);
+                return Ok(());
+            }
+        }
+        self.end(path)
     }
 
     /// Ends a part of the source, which was read completely.

@@ -77,14 +77,7 @@ fn notes(source: &Source, graph: Graph, sink: &mut Sink<'_>) -> Result<()> {
     sink.expect_notes(found.files.len());
     for path in found.files {
         sink.note_read();
-        match source.text(&path) {
-            Ok(text) => note(source, graph, text, sink),
-            Err(why) => {
-                sink.skip(&path, why);
-                continue;
-            }
-        }
-        sink.end(&path)?;
+        sink.file(source, &path, |text, sink| note(source, graph, text, sink))?;
     }
     Ok(())
 }

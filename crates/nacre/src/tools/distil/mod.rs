@@ -4,6 +4,8 @@
 //! transaction ▶ one `memory_store` each, on behalf of the conversation's agent. A second run reads only new messages. If it
 //! is killed midway, the next run stores the rest of the list. A failure names its cause, and what was not read stays unread.
 
+mod reader;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,11 +21,10 @@ use crate::base::settings::{DistilBy, DistilMoment};
 use crate::base::text::canonical;
 use crate::base::{Error, Result, Settings};
 use crate::context::distil::{
-    self as find, Finding, INSTRUCTION, Kind, MAX_ANSWER_TOKENS, answer_schema, batches, read_answer,
+    self as find, Finding, INSTRUCTION, Kind, MAX_ANSWER_TOKENS, batches, read_answer,
 };
 use crate::group::View;
 use crate::index::alike::{meaning, shared};
-use crate::index::embed::http::{ChatAnswer, ChatQuestion};
 use crate::index::{self, Language};
 use crate::records::distil::{self as rows, FoundMemory};
 use crate::records::entry::{self, Ownership, Tags};
@@ -34,12 +35,14 @@ use crate::records::workspace::proposal::{self, State};
 use crate::search::{self, NewStatement};
 use crate::store::{Wait, audit};
 
+use reader::Reader;
+
+pub use crate::records::distil::DistilState;
+
 /// The most messages that rules read at once.
 const MAX_MESSAGES: usize = 500;
 /// The tag of a memory that was taken out of a conversation.
 const TAG: &str = "distilled";
-
-pub use crate::records::distil::DistilState;
 
 /// How a conversation is distilled.
 #[derive(Clone, Copy, Debug, Default)]
@@ -192,55 +195,6 @@ pub fn run_due(view: &mut View<'_>) -> Result<(usize, Option<Error>)> {
 fn note_attempt(view: &mut View<'_>, id: &SessionId, problem: Option<&Error>) -> Result<()> {
     let (now, problem) = (view.caller().now, problem.map(ToString::to_string));
     view.write(|tx| rows::attempted(tx, id.as_str(), now, problem.as_deref()))
-}
-
-/// Asks a program or a model about a part of a conversation.
-type Ask = dyn Fn(&str) -> Result<ChatAnswer>;
-
-/// Who takes memories out of a conversation.
-enum Reader {
-    Rules,
-    Model { name: String, ask: Box<Ask> },
-}
-
-impl Reader {
-    fn new(view: &View<'_>, by: DistilBy) -> Result<Reader> {
-        let services = view.services();
-        let missing = |problem| Err(Error::DistilBy { by: by.as_str(), problem });
-        match by {
-            DistilBy::Rules => Ok(Reader::Rules),
-            DistilBy::Agent => missing("hooks ask the agent while the conversation goes on"),
-            DistilBy::Command => match services.distiller.clone() {
-                None => missing("`distil.command` in nacre.toml names no program"),
-                Some(run) => {
-                    let name = "`distil.command`".to_owned();
-                    let by = name.clone();
-                    let ask = move |text: &str| {
-                        let answer = run(&format!("{INSTRUCTION}\n\n{text}"));
-                        let failed = |problem| Error::DistilFailed { by: by.clone(), problem };
-                        answer.map(|text| ChatAnswer { text, tokens: None }).map_err(failed)
-                    };
-                    Ok(Reader::Model { name, ask: Box::new(ask) })
-                }
-            },
-            DistilBy::Llm => match services.chat.clone() {
-                None => missing("`llm.url` names no model"),
-                Some(chat) => {
-                    let name = format!("`{}`", chat.model());
-                    let ask = move |text: &str| {
-                        let (instruction, max_tokens) = (INSTRUCTION, Some(MAX_ANSWER_TOKENS));
-                        chat.ask(&ChatQuestion {
-                            instruction,
-                            text,
-                            max_tokens,
-                            schema: Some(answer_schema()),
-                        })
-                    };
-                    Ok(Reader::Model { name, ask: Box::new(ask) })
-                }
-            },
-        }
-    }
 }
 
 fn run(view: &mut View<'_>, id: &SessionId, options: DistilOptions) -> Result<DistilReport> {
