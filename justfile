@@ -12,6 +12,17 @@ quick:
 stress:
     NACRE_STRESS=full cargo test --release -p nacre-cli --test it nothing_lost -- --nocapture
 
+# A team's server: 8 writers with 500 writes each over two servers, kills, and 1,000 generated calls of each role.
+team:
+    scripts/postgres
+    NACRE_STRESS=full NACRE_REQUIRE_POSTGRES=1 cargo test --release -p nacre-cli --test it team -- --nocapture --test-threads 1
+    NACRE_STRESS=full NACRE_REQUIRE_POSTGRES=1 cargo test --release -p nacre --test it members:: -- --nocapture
+
+# The same hits on SQLite and PostgreSQL, question by question: just engines /path/to/sets postgres://OWNER@HOST/DATABASE
+engines data url:
+    cargo run --release -p nacre-bench -- engines locomo {{data}} --server {{url}}
+    cargo run --release -p nacre-bench -- engines conflict {{data}} --server {{url}}
+
 # MiniLM with its real weights, which are fetched once.
 model:
     scripts/model

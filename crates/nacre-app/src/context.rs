@@ -211,6 +211,8 @@ impl Context {
 
     /// Refuses to read a group that does not exist while others do: its name is misspelt.
     pub fn check_group(&self) -> Result<()> {
+        // For a member of a team, a group without a role does not exist either.
+        nacre::team::rights(&self.home, &self.global.group, None)?;
         let groups = self.home.groups()?;
         let name = &self.global.group;
         if groups.is_empty() || groups.contains(name) {
@@ -539,7 +541,12 @@ pub fn open_home(global: &Global, settings: Settings) -> Result<Home> {
         None => Ok(home),
         Some(url) => {
             let password = database_url::password(url, |name| std::env::var(name).ok());
-            Ok(home.with_server(url, password.as_deref())?)
+            let home = home.with_server(url, password.as_deref())?;
+            let token = std::env::var("NACRE_MEMBER_TOKEN").ok().filter(|token| !token.trim().is_empty());
+            Ok(match token {
+                Some(token) => home.with_token(Secret::new(&token)),
+                None => home,
+            })
         }
     }
 }

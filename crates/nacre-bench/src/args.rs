@@ -62,6 +62,19 @@ pub enum Bench {
         #[arg(long)]
         categories: bool,
     },
+    /// Whether SQLite and PostgreSQL give the same hits, order and scores for every question of a set
+    Engines {
+        /// The set, as for `quality`
+        name: String,
+        /// The folder with the sets
+        data: PathBuf,
+        /// The database, as its owner. Groups of the benchmark are created there and removed
+        #[arg(long, value_name = "URL")]
+        server: String,
+        /// The half of the questions: tune, aside (held out) or all
+        #[arg(long, default_value = "all")]
+        half: String,
+    },
     /// Precision and recall of the contradictions found between pairs of statements
     Conflicts {
         /// Pairs as lines of JSON with `first`, `second` and `label`: contradicting, updating, compatible or unrelated
@@ -139,6 +152,10 @@ pub enum Bench {
         /// Number of passages
         #[arg(long, default_value_t = 100_000)]
         passages: usize,
+        /// Measure `nacre serve` on this PostgreSQL database beside SQLite, instead of the bare server. As its owner; a
+        /// group of the benchmark is created there and removed
+        #[arg(long, value_name = "URL")]
+        server: Option<String>,
         /// Run as the bare server over this table
         #[arg(long, hide = true)]
         bare: Option<PathBuf>,

@@ -18,6 +18,7 @@ mod cold;
 mod conflicts;
 mod credentials;
 mod embed;
+mod engines;
 mod forget;
 mod graph;
 mod graph60;
@@ -27,6 +28,7 @@ mod notes;
 mod quality;
 mod report;
 mod serve;
+mod serve_engines;
 mod session;
 mod speed;
 mod stale;
@@ -56,6 +58,7 @@ fn run(Cli { global, bench }: Cli) -> Result<ExitCode> {
             };
             quality::run(&name, &data, &quality::Options { half, beside, categories }, &global)
         }
+        Bench::Engines { name, data, server, half } => engines::run(&name, &data, &half, &server, &global),
         Bench::Conflicts { file, list, explain, rules } => {
             conflicts::run(&file, &conflicts::Show { wrong: list, explanation: explain, rules }, &global)
         }
@@ -66,8 +69,12 @@ fn run(Cli { global, bench }: Cli) -> Result<ExitCode> {
         Bench::Grep { megabytes, runs, rg } => grep::run(megabytes, runs, &rg, &global),
         Bench::Speed { sizes } => speed::run(&sizes, &global),
         Bench::Serve { bare: Some(table), .. } => serve::bare(&table),
-        Bench::Serve { clients, seconds, passages, bare: None } => {
-            serve::run(&serve::Load { clients, seconds, passages }, &global)
+        Bench::Serve { clients, seconds, passages, server, bare: None } => {
+            let load = serve::Load { clients, seconds, passages };
+            match server {
+                Some(url) => serve_engines::run(&load, &url, &global),
+                None => serve::run(&load, &global),
+            }
         }
         Bench::Report { data, page } => report::run(&data, &page, &global),
         Bench::Inject { half, wrong, evidence } => {

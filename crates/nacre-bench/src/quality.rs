@@ -44,7 +44,7 @@ const MORE_SETS: &[(&str, &str)] = &[
 /// Parts of a score that messages do not have.
 const PARTS_WITHOUT_MESSAGES: &[&str] = &["relevance", "reinforcement", "recency", "age", "graph"];
 /// Hits per question.
-const HITS: usize = 50;
+pub(super) const HITS: usize = 50;
 
 pub struct Options {
     pub half: String,
@@ -75,19 +75,19 @@ pub(super) struct Turn {
     pub(super) session: Option<String>,
     timestamp: Option<String>,
     pub(super) speaker: Option<String>,
-    scope: Option<String>,
+    pub(super) scope: Option<String>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Question {
     id: String,
-    query: String,
+    pub(super) query: String,
     category: String,
     pub(super) gold: Vec<String>,
     #[serde(default)]
     gold_sessions: Vec<String>,
     scope: Option<String>,
-    timestamp: Option<String>,
+    pub(super) timestamp: Option<String>,
     #[serde(default)]
     abstain: bool,
 }
@@ -212,6 +212,12 @@ pub fn measure_sets(
     Ok((report, text))
 }
 
+/// Returns the name of the files of a set.
+pub(super) fn file_of(set: &str) -> Result<&'static str> {
+    let found = SETS.iter().chain(MORE_SETS).find(|(name, _)| *name == set);
+    found.map(|(_, file)| *file).with_context(|| format!("there is no set `{set}`"))
+}
+
 fn line(text: &mut String, name: &str, rows: &[Row], times: Option<&[f64]>) {
     let mean = columns(mean(rows));
     let times = times.map(|times| format!("  {:.2} / {:.2}", percentile(times, 50), percentile(times, 99)));
@@ -319,7 +325,7 @@ fn ask(group: &mut nacre::Group, caller: &Caller, question: &Question, results: 
 }
 
 /// Returns the turns in the form that `session import` takes. A turn without a session gets one of its own.
-fn transcript(turns: &[Turn]) -> String {
+pub(super) fn transcript(turns: &[Turn]) -> String {
     let mut text = String::new();
     for turn in turns {
         let line = json!({

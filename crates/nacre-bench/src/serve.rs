@@ -3,6 +3,7 @@
 //!
 //! Both servers are processes of their own and stay up. They are loaded alternately, so that noise affects both.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -24,10 +25,10 @@ use crate::args::Global;
 use crate::clock::percentile;
 use crate::context::{nacre_program, now};
 use crate::render;
-use crate::words::{Words, transcript};
+use crate::words::{Message, Words, transcript};
 
 /// How often the load alternates between the two.
-const ROUNDS: u32 = 4;
+pub(super) const ROUNDS: u32 = 4;
 /// One request in this many is a store.
 const REQUESTS_PER_STORE: u64 = 10;
 const HITS: usize = 10;
@@ -44,28 +45,28 @@ pub struct Load {
 
 /// The result of one server.
 #[derive(Default, Serialize)]
-struct ServerResult {
+pub(super) struct ServerResult {
     requests: usize,
-    per_second: f64,
-    p50_ms: f64,
-    p99_ms: f64,
-    search_p50_ms: f64,
-    store_p50_ms: f64,
-    errors: usize,
-    stored: usize,
-    lost: usize,
+    pub(super) per_second: f64,
+    pub(super) p50_ms: f64,
+    pub(super) p99_ms: f64,
+    pub(super) search_p50_ms: f64,
+    pub(super) store_p50_ms: f64,
+    pub(super) errors: usize,
+    pub(super) stored: usize,
+    pub(super) lost: usize,
     /// Megabytes of memory after the first round, at the peak, and at the end.
-    memory_mb: [f64; 3],
+    pub(super) memory_mb: [f64; 3],
     #[serde(skip)]
     times: Vec<(bool, f64)>,
     #[serde(skip)]
-    written: Vec<String>,
+    pub(super) written: Vec<String>,
     #[serde(skip)]
     samples: Vec<f64>,
     #[serde(skip)]
     wall: f64,
     #[serde(skip)]
-    said: Option<String>,
+    pub(super) said: Option<String>,
 }
 
 pub fn run(load: &Load, global: &Global) -> Result<ExitCode> {
@@ -109,22 +110,38 @@ pub fn run(load: &Load, global: &Global) -> Result<ExitCode> {
     render::progress("");
     ours.stop();
     bare.stop();
-    our_share.count(&home.join("groups/main/memory.db"), "SELECT content FROM entries")?;
-    bare_share.count(
+    our_share.count(&stored(&home.join("groups/main/memory.db"), "SELECT content FROM entries")?);
+    bare_share.count(&stored(
         &plain,
         "SELECT content FROM docs WHERE rowid > ?1".replace("?1", &load.passages.to_string()).as_str(),
-    )?;
+    )?);
     report(load, &our_share, &bare_share, global.json)
 }
 
 /// Fills both with the same texts.
 fn fill(passages: usize, home: &Path, plain: &Path) -> Result<()> {
-    const BATCH_TEXTS: usize = 10_000;
     let home = Home::new(home, Settings::default());
-    let (mut words, now) = (Words::default(), now());
-    let mut group = home.group(&"main".parse()?, now)?;
-    let caller = Caller::person("bench".parse()?, now);
     let mut db = plain_at(plain)?;
+    import(passages, &home, "main", |batch| {
+        let tx = db.transaction()?;
+        for message in batch {
+            tx.prepare_cached("INSERT INTO docs VALUES (?1)")?.execute([&message.text])?;
+        }
+        Ok(tx.commit()?)
+    })
+}
+
+/// Imports this number of texts into a group.
+pub(super) fn import(
+    passages: usize,
+    home: &Home,
+    name: &str,
+    mut also: impl FnMut(&[Message]) -> Result<()>,
+) -> Result<()> {
+    const BATCH_TEXTS: usize = 10_000;
+    let (mut words, now) = (Words::default(), now());
+    let mut group = home.group(&name.parse()?, now)?;
+    let caller = Caller::person("bench".parse()?, now);
     for first in (0..passages).step_by(BATCH_TEXTS) {
         render::progress(&format!("{first} of {passages} passages imported"));
         let batch = words.messages(first, BATCH_TEXTS.min(passages - first));
@@ -134,11 +151,7 @@ fn fill(passages: usize, home: &Path, plain: &Path) -> Result<()> {
             "bench",
             |_| {},
         )?;
-        let tx = db.transaction()?;
-        for message in &batch {
-            tx.prepare_cached("INSERT INTO docs VALUES (?1)")?.execute([&message.text])?;
-        }
-        tx.commit()?;
+        also(&batch)?;
     }
     Ok(())
 }
@@ -154,7 +167,7 @@ fn plain_at(file: &Path) -> Result<Connection> {
 }
 
 /// Waits until `nacre serve` has written its address.
-fn found(home: &Path) -> Result<(SocketAddr, String)> {
+pub(super) fn found(home: &Path) -> Result<(SocketAddr, String)> {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(60) {
         let text = std::fs::read_to_string(home.join("serve.json")).unwrap_or_default();
@@ -168,10 +181,10 @@ fn found(home: &Path) -> Result<(SocketAddr, String)> {
 }
 
 /// A server that ends with the benchmark.
-struct Process(Child);
+pub(super) struct Process(pub(super) Child);
 
 impl Process {
-    fn stop(&mut self) {
+    pub(super) fn stop(&mut self) {
         #[cfg(unix)]
         if let Some(id) = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw) {
             let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
@@ -191,7 +204,7 @@ impl Drop for Process {
 }
 
 /// Runs all clients for some time, and samples the server's memory.
-fn slice(
+pub(super) fn slice(
     address: SocketAddr,
     key: Option<&str>,
     load: &Load,
@@ -306,7 +319,7 @@ fn memory(process: u32) -> Option<f64> {
 }
 
 impl ServerResult {
-    fn add(&mut self, other: ServerResult) {
+    pub(super) fn add(&mut self, other: ServerResult) {
         self.times.extend(other.times);
         self.written.extend(other.written);
         if self.memory_mb[0] == 0.0 {
@@ -325,11 +338,7 @@ impl ServerResult {
 
     /// Adds up the results, and looks for every acknowledged store in the database that the server left.
     #[expect(clippy::cast_precision_loss, reason = "requests per second")]
-    fn count(&mut self, database: &Path, sql: &str) -> Result<()> {
-        let db = Connection::open(database)?;
-        let mut statement = db.prepare(sql)?;
-        let there: std::collections::HashSet<String> =
-            statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    pub(super) fn count(&mut self, there: &HashSet<String>) {
         self.stored = self.written.len();
         self.lost = self.written.iter().filter(|text| !there.contains(*text)).count();
         let of = |wanted: Option<bool>, percent: usize| {
@@ -348,8 +357,14 @@ impl ServerResult {
         self.per_second = self.requests as f64 / self.wall.max(0.001);
         self.memory_mb[1] = self.samples.iter().copied().fold(0.0, f64::max);
         self.memory_mb[2] = self.samples.last().copied().unwrap_or_default();
-        Ok(())
     }
+}
+
+/// Returns the texts in a database.
+pub(super) fn stored(database: &Path, sql: &str) -> Result<HashSet<String>> {
+    let db = Connection::open(database)?;
+    let mut statement = db.prepare(sql)?;
+    Ok(statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
 }
 
 fn report(load: &Load, ours: &ServerResult, bare: &ServerResult, as_json: bool) -> Result<ExitCode> {

@@ -47,6 +47,7 @@ pub use base::caller::{Actor, Caller, Role, Visibility};
 pub use base::error::Kind;
 pub use base::frame::{cut_injected, mark_injected, mark_request, strip_injected};
 pub use base::ids::{BadId, CollectionName, EntryId, EntryRef, GroupName, ProjectName, SessionId, TaskId};
+pub use base::member::{GroupRole, Member, MemberRole, MemberToken, Rights};
 pub use base::origin::RecordOrigin;
 pub use base::progress::{Progress, Unit};
 pub use base::secret::Secret;
@@ -84,7 +85,7 @@ pub use tools::home::{Home, SETTINGS_FILE};
 pub use tools::status::{Documents, Status, status};
 pub use tools::{
     Access, Answer, COMPAT_APIS, COMPAT_TOOLS, CompatApi, Form, Outcome, Reply, Request, TOOLS, Tool,
-    Waiting, call, call_across, distil, maintain, run, run_json, spool, tool,
+    Waiting, call, call_across, distil, maintain, run, run_json, spool, team, tool,
 };
 
 /// Proposals: writes that wait for a person.

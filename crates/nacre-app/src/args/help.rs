@@ -80,6 +80,8 @@ pub(super) const GROUPS: &[Group] = &[
             "audit",
             "events",
             "export",
+            "team",
+            "checkout",
             "move",
             "admin",
             "model",

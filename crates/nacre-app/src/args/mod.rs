@@ -13,6 +13,7 @@ mod serve;
 mod session;
 mod stale;
 mod sync;
+mod team;
 mod typo;
 mod value;
 mod workspace;
@@ -33,6 +34,7 @@ pub use serve::*;
 pub use session::*;
 pub use stale::*;
 pub use sync::*;
+pub use team::*;
 pub use value::{EntryName, Family, RecordName, RoleName, Target, When};
 pub use workspace::*;
 
@@ -336,6 +338,11 @@ pub enum Command {
     /// Prepare a PostgreSQL database for a team
     #[command(subcommand)]
     Admin(Admin),
+    /// Manage the members of a team, their roles in groups, and their tokens
+    #[command(after_help = TEAM_EXAMPLES)]
+    Team(Family<Team>),
+    /// Keep a working copy of the files on a server, for your editor
+    Checkout(Checkout),
     /// Copy the group into another home: a PostgreSQL database, or a folder
     Move(Move),
     /// Write everything into a folder, as Markdown and JSON

@@ -62,9 +62,12 @@ pub struct MemoryFile {
 pub struct Promote {
     /// context (recent logs to memory/active-context.md), memory (important lines to MEMORY.md), facts (from MEMORY.md
     /// to the graph), lessons (corrections to lessons) or soul (proven lessons to SOUL.md); without one, show what
-    /// each would propose
+    /// each would propose. With --to, a memory: its number or id
     #[arg(value_name = "STEP")]
-    pub step: Option<nacre::promote::Step>,
+    pub what: Option<String>,
+    /// Propose a memory of this group to another group, whose reviewers decide
+    #[arg(long, value_name = "GROUP", requires = "what")]
+    pub to: Option<nacre::GroupName>,
 }
 
 #[derive(Debug, Default, Subcommand)]

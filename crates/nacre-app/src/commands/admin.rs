@@ -48,6 +48,8 @@ fn init_database(context: &Context, url: Option<&str>, sql: bool) -> Result<()> 
         "{done}\nEverybody who uses it needs a user of the database with this role, for example:\n\
          \x20 CREATE ROLE petra LOGIN PASSWORD '…';\n\
          \x20 GRANT nacre_app TO petra;\n\
+         Servers that check the tokens of members, and people who manage members with `nacre team`, need this one too:\n\
+         \x20 GRANT nacre_admin TO operator;\n\
          Then, on their machine: NACRE_HOME={}",
         server.replacen("://", "://petra@", 1)
     ))

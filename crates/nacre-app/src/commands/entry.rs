@@ -220,9 +220,40 @@ pub fn grep(context: &Context, args: Grep) -> Result<ExitCode> {
     Ok(if found.total == 0 { ExitCode::from(NO_LINE) } else { ExitCode::SUCCESS })
 }
 
+/// Searches a member's own group and those of their team, and says from which group each hit is.
+fn show_found_in_team(
+    context: &Context,
+    request: &SearchRequest,
+    others: &[nacre::GroupName],
+) -> Result<ExitCode> {
+    let caller = context.caller();
+    let mut own = context.run(request.clone())?;
+    let mut all = serde_json::to_value(&own.outcome)?;
+    for name in others {
+        let mut group = context.home.group(name, context.now())?;
+        let found = nacre::run(&mut group.enter(&caller)?, request.clone())?;
+        let mut data = serde_json::to_value(&found.outcome)?;
+        let Some(hits) = data["hits"].as_array_mut().filter(|hits| !hits.is_empty()) else { continue };
+        hits.iter_mut().for_each(|hit| hit["group"] = name.as_str().into());
+        if let Some(list) = all["hits"].as_array_mut() {
+            list.append(hits);
+        }
+        own.text = format!("{}\n\nIn group {name}:\n{}", own.text.trim_end(), found.text);
+    }
+    match context.global.json {
+        true => render::json(&all)?,
+        false => render::page(&render::flow(&plain(&own.text)))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Searches and shows what was found.
 pub fn show_found(context: &Context, request: SearchRequest) -> Result<ExitCode> {
     let explain = request.explain;
+    let others = super::team::others(context)?;
+    if !others.is_empty() {
+        return show_found_in_team(context, &request, &others);
+    }
     let reply = context.run(request.clone())?;
     let Some(found) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
     if found.hits.is_empty() {

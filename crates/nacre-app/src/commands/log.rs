@@ -10,6 +10,7 @@ use nacre::turn;
 use serde_json::json;
 
 use super::input::words_or_pipe;
+use super::proposal;
 use crate::args;
 use crate::context::Context;
 use crate::render::{self, line, plain};
@@ -81,10 +82,15 @@ pub fn memory(context: &Context, args: &args::MemoryFile) -> Result<ExitCode> {
 
 pub fn promote(context: &Context, args: &args::Promote) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
+    if let (Some(what), Some(to)) = (&args.what, &args.to) {
+        let memory = context.entry(&what.parse()?)?;
+        let made = nacre::team::propose_to(&context.home, &mut group.enter(&caller)?, &memory, to, &caller)?;
+        return proposal::show_promoted(context, &made, to);
+    }
     let mut view = group.enter(&caller)?;
     // The graph knows the lines of MEMORY.md once the file is indexed.
     nacre::workspace::sync(&mut view)?;
-    let Some(step) = args.step else {
+    let Some(step) = args.what.as_deref().map(str::parse::<Step>).transpose()? else {
         let plans = Step::ALL.iter().map(|step| promote::plan(&mut view, *step));
         let plans: Vec<Promotion> = plans.collect::<nacre::Result<_>>()?;
         if context.global.json {

@@ -3,6 +3,7 @@
 mod admin;
 mod care;
 mod changes;
+mod checkout;
 mod checkpoint;
 mod collection;
 mod config;
@@ -31,6 +32,7 @@ mod service;
 mod session;
 mod stale;
 mod sync;
+mod team;
 mod tools;
 mod turn;
 mod workspace;
@@ -234,6 +236,8 @@ fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
         Command::Audit(args) => care::audit(context, &args.verb()),
         Command::Events(args) => events::run(context, &args),
         Command::Admin(args) => admin::run(context, &args),
+        Command::Team(args) => team::run(context, &args.verb()),
+        Command::Checkout(args) => checkout::run(context, &args),
         Command::Move(args) => admin::relocate(context, &args),
         Command::Export(args) => care::export(context, &args.folder, args.redacted),
         Command::Import(args) => import::import(context, &args),
@@ -296,6 +300,12 @@ fn needs(command: &Command) -> Needs {
         Command::Distil(_) => Needs::Person("distil conversations"),
         Command::Admin(_) => Needs::Person("prepare a database"),
         Command::Move(_) => Needs::Person("copy a group into another home"),
+        Command::Checkout(_) => Needs::Person("keep a working copy"),
+        Command::Team(args) => match args.given() {
+            Some(args::Team::Token { person: true, .. }) => Needs::Terminal("create a person's token"),
+            Some(args::Team::List) | None => Needs::Anyone,
+            Some(_) => Needs::Person("manage the members of a team"),
+        },
         Command::Session(args) if matches!(args.given(), Some(args::Session::Import { .. })) => {
             Needs::Person("import")
         }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use nacre::call::{GetAnswer, GetRequest};
 use nacre::proposal::{self, Proposal, State};
-use nacre::{Error, FilePath, Kind, Outcome, View};
+use nacre::{Error, FilePath, GroupName, Kind, Outcome, View};
 use serde_json::json;
 
 use super::entry;
@@ -121,6 +121,21 @@ fn show_one(context: &Context, proposal: &Proposal) -> Result<ExitCode> {
         let way = way_out(context, proposal);
         render::out(&format!("{}{}{way}", head(proposal, context.now(), paint), body(proposal, paint)))?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows the proposal of a memory to another group.
+pub fn show_promoted(context: &Context, proposal: &Proposal, to: &GroupName) -> Result<ExitCode> {
+    if context.global.json {
+        render::json(proposal)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let paint = Paint::stdout();
+    render::out(&format!("{}{}", head(proposal, context.now(), paint), body(proposal, paint)))?;
+    render::note(&format!(
+        "proposed in group {to}; a reviewer there decides: `nacre --group {to} approve {}`",
+        proposal.number
+    ));
     Ok(ExitCode::SUCCESS)
 }
 

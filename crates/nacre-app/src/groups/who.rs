@@ -23,6 +23,8 @@ pub struct Who {
 pub struct Principal {
     /// The name of its token; `None`: the owner.
     pub token: Option<String>,
+    /// The member of the team whose token it is. Their roles decide about every group.
+    pub member: Option<String>,
     /// Only this group; `None`: any.
     pub group: Option<GroupName>,
     pub role: Role,
@@ -37,6 +39,7 @@ impl Principal {
     /// The person whose memory it is.
     pub const OWNER: Principal = Principal {
         token: None,
+        member: None,
         group: None,
         role: Role::Admin,
         visibility: Visibility::Private,
@@ -48,6 +51,9 @@ impl Principal {
     /// Tells whether it may learn what every group and session does.
     pub fn sees_all_groups(&self) -> bool {
         let is_private = self.visibility == Visibility::Private;
+        if self.member.is_some() {
+            return false;
+        }
         self.person || (self.role == Role::Admin && self.group.is_none() && is_private && !self.untrusted)
     }
 
@@ -66,7 +72,8 @@ impl Principal {
             }
             (Some(own), _) => own.clone(),
             (None, Some(asked)) => asked,
-            (None, None) => "main".parse().expect("a name"),
+            // A member's own group has their name.
+            (None, None) => self.member.as_deref().unwrap_or("main").parse()?,
         };
         let session: Option<SessionId> = told(SESSION).map(str::parse).transpose()?;
         let zone = zone();
@@ -77,9 +84,18 @@ impl Principal {
         };
         let actor = if self.person { Actor::Person } else { Actor::Agent };
         let (role, visibility, untrusted) = (self.role, self.visibility, self.untrusted);
-        let token = self.token.clone();
+        let (token, member) = (self.token.clone(), self.member.clone());
         Ok((
-            Caller { actor, role, untrusted, token, visibility, zone, ..Caller::person(session, now) },
+            Caller {
+                actor,
+                role,
+                untrusted,
+                token,
+                member,
+                visibility,
+                zone,
+                ..Caller::person(session, now)
+            },
             group,
         ))
     }

@@ -11,10 +11,12 @@ use axum::http::header::{AUTHORIZATION, COOKIE, HeaderMap, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use nacre::{MemberToken, Role, Visibility};
 
 use super::quota::MAX_REQUESTS;
-use super::reply::refuse;
+use super::reply::{failed, refuse};
 use super::state::State;
+use crate::groups::pool::blocking;
 use crate::groups::who::Principal;
 
 /// A header that no form of another site can set.
@@ -57,7 +59,7 @@ fn harden(mut answer: Response) -> Response {
 
 /// Identifies the sender of a request, and rejects unknown ones.
 pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Request, next: Next) -> Response {
-    match known(&state, request.method(), request.headers()) {
+    match known(&state, request.method(), request.headers()).await {
         Ok(principal) => {
             // Also while a slow body comes in: the handler reads it.
             let Some(_place) = state.requests.take(&principal, MAX_REQUESTS) else {
@@ -67,7 +69,8 @@ pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Requ
             request.extensions_mut().insert(principal);
             next.run(request).await
         }
-        Err(problem) => {
+        Err(Refusal::Failed(error)) => failed(&error),
+        Err(Refusal::Unknown(problem)) => {
             let hint = "give a token as `Authorization: Bearer …` (`nacre token add NAME`), or open the dashboard with `nacre ui`";
             let mut answer = refuse(StatusCode::UNAUTHORIZED, "unauthorized", problem, Some(hint));
             answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"nacre\""));
@@ -76,15 +79,53 @@ pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Requ
     }
 }
 
-/// Returns the principal of a token.
-pub fn known_by(state: &State, secret: &str) -> Result<Principal, &'static str> {
+/// Why the sender of a request is not known.
+pub enum Refusal {
+    /// There is no such token, or none.
+    Unknown(&'static str),
+    /// The database that has the tokens of the team did not answer.
+    Failed(nacre::Error),
+}
+
+impl From<&'static str> for Refusal {
+    fn from(problem: &'static str) -> Refusal {
+        Refusal::Unknown(problem)
+    }
+}
+
+/// Returns the principal of a token: one of this machine, or one of a member of the team.
+pub async fn known_by(state: &State, secret: &str) -> Result<Principal, Refusal> {
     if state.logins.is_key(secret) {
         return Ok(Principal::OWNER);
     }
-    let token = state.tokens.find(secret.trim()).ok_or("the token is unknown")?;
-    let (role, visibility) = (token.role(), token.visibility);
-    let (group, person, untrusted) = (token.group, token.person, token.untrusted);
-    Ok(Principal { token: Some(token.name), group, role, visibility, person, untrusted, page: false })
+    if let Some(token) = state.tokens.find(secret.trim()) {
+        let (role, visibility) = (token.role(), token.visibility);
+        let (group, person, untrusted) = (token.group, token.person, token.untrusted);
+        let (token, member) = (Some(token.name), None);
+        return Ok(Principal { token, member, group, role, visibility, person, untrusted, page: false });
+    }
+    if state.home.server().is_none() {
+        return Err(Refusal::Unknown("the token is unknown"));
+    }
+    let (home, secret, now) = (state.home.clone(), secret.trim().to_owned(), state.now());
+    let found = blocking(&state.home, move || nacre::team::find_token(&home, &secret, now)).await;
+    let token = found.map_err(Refusal::Failed)?.ok_or("the token is unknown")?;
+    Ok(of_member(token))
+}
+
+/// Returns the principal of a member's token. Their role in each group limits what it may do there.
+fn of_member(token: MemberToken) -> Principal {
+    let MemberToken { member, name, person, private, untrusted, .. } = token;
+    Principal {
+        token: Some(format!("{member}/{name}")),
+        member: Some(member),
+        group: None,
+        role: if person { Role::Admin } else { Role::Project },
+        visibility: if private { Visibility::Private } else { Visibility::Shared },
+        person,
+        untrusted,
+        page: false,
+    }
 }
 
 /// Returns the secret of a request, and whether it is in the dashboard's cookie.
@@ -102,10 +143,10 @@ pub fn proof(state: &State, headers: &HeaderMap) -> Result<(String, bool), &'sta
 }
 
 /// Returns the principal of a request.
-pub fn known(state: &State, method: &Method, headers: &HeaderMap) -> Result<Principal, &'static str> {
+pub async fn known(state: &State, method: &Method, headers: &HeaderMap) -> Result<Principal, Refusal> {
     let (secret, page) = proof(state, headers)?;
     if page && method != Method::GET && !headers.contains_key(OURS) {
-        return Err("a cookie alone is not enough to change something");
+        return Err(Refusal::Unknown("a cookie alone is not enough to change something"));
     }
-    Ok(Principal { page, ..known_by(state, &secret)? })
+    Ok(Principal { page, ..known_by(state, &secret).await? })
 }

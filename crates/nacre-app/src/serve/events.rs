@@ -37,7 +37,12 @@ pub async fn follow(
     if caller.role == Role::Skill {
         return failed(&nacre::Error::RoleDenied { tool: "events".into(), role: caller.role.as_str() });
     }
-    let everything = principal.group.is_none();
+    // Who has no role in the group learns nothing of it.
+    let who = Who { caller: caller.clone(), group: group.clone() };
+    if let Err(error) = state.pool.ask(who, |_| Ok(())).await {
+        return failed(&error);
+    }
+    let everything = principal.group.is_none() && principal.member.is_none();
     let Some(place) = state.streams.take(&principal, MAX_STREAMS) else {
         let said = "this token follows too many event streams";
         return refuse(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", said, None);
@@ -61,7 +66,7 @@ pub async fn follow(
                     _ = ended.changed() => return None,
                 };
                 // A revoked token gets no more events.
-                if known(&state, &Method::GET, &headers).is_err() {
+                if known(&state, &Method::GET, &headers).await.is_err() {
                     return None;
                 }
                 let event = match event {

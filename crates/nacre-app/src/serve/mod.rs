@@ -243,7 +243,7 @@ async fn room(
 /// Waits until the token of a request is revoked. Holds the place of its stream meanwhile.
 async fn revoked(state: Arc<State>, headers: HeaderMap, place: quota::Place) {
     const CHECK_EVERY: Duration = Duration::from_millis(500);
-    while door::known(&state, &Method::GET, &headers).is_ok() {
+    while door::known(&state, &Method::GET, &headers).await.is_ok() {
         tokio::time::sleep(CHECK_EVERY).await;
     }
     drop(place);

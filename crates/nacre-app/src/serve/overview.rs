@@ -95,7 +95,7 @@ pub async fn show(
         let groups = match &principal.group {
             Some(only) => vec![only.clone()],
             None => {
-                let mut groups = own.home.groups()?;
+                let mut groups = nacre::team::groups(&own.home, principal.member.as_deref())?;
                 groups.extend((!groups.contains(&group)).then(|| group.clone()));
                 groups
             }

@@ -156,9 +156,14 @@ pub fn secret() -> Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// Returns a new token.
+pub fn new_token() -> Result<String> {
+    Ok(format!("{PREFIX}{}", secret()?))
+}
+
 /// Creates the secret of a token, which stores only the hash.
 fn made(token: Token) -> Result<(String, Token)> {
-    let secret = format!("{PREFIX}{}", secret()?);
+    let secret = new_token()?;
     let hash = blake3::hash(secret.as_bytes()).to_hex().to_string();
     Ok((secret, Token { hash, ..token }))
 }

@@ -19,6 +19,8 @@ mod reference;
 mod team;
 #[cfg(unix)]
 mod team_faults;
+// The members of a team: roles, tokens, promotion with review, working copies.
+mod team_members;
 // Documents: indexed, followed, shown.
 mod documents;
 // The workspace: made, given to sessions by commands, hooks and resources.

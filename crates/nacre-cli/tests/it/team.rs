@@ -269,7 +269,18 @@ impl Drop for Served {
 
 /// Calls a tool over HTTP. Returns the status and the answer, or `None` if there is none.
 pub fn post(server: &Address, group: &str, tool: &str, arguments: &Value) -> Option<(u16, Value)> {
-    let (port, key, body) = (server.port, &server.key, arguments.to_string());
+    post_as(server, &server.key, group, tool, arguments)
+}
+
+/// Does the same with a token.
+pub fn post_as(
+    server: &Address,
+    key: &str,
+    group: &str,
+    tool: &str,
+    arguments: &Value,
+) -> Option<(u16, Value)> {
+    let (port, body) = (server.port, arguments.to_string());
     let request = format!(
         "POST /v1/tools/{tool} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nNacre-Group: {group}\r\n\
          Authorization: Bearer {key}\r\nContent-Length: {}\r\n\r\n{body}",

@@ -53,6 +53,8 @@ pub struct Caller {
     pub untrusted: bool,
     /// The name of the access token; `None`: the caller is on this machine.
     pub token: Option<String>,
+    /// The member of a team whose token the caller has; `None`: the home decides who acts.
+    pub member: Option<String>,
     /// Whether the session sees private data.
     pub visibility: Visibility,
     /// The time of the call.
@@ -72,6 +74,7 @@ impl Caller {
             session,
             untrusted: false,
             token: None,
+            member: None,
             visibility: Visibility::Private,
             now,
             zone: Zone::default(),

@@ -496,6 +496,31 @@ errors! {
     #[error("`{server}` is not ready: {problem}")]
     ServerNotReady { server: String, problem: String } => "server_not_ready", Unavailable,
         "run `nacre admin init-database` with the URL of the database's owner; it prints the grants";
+    #[error("you have no role in group `{group}`{}", their(groups))]
+    NoRole { group: String, groups: String } => "no_role", Denied,
+        "name another group with `--group` or `NACRE_GROUP`; an admin of the group gives roles with `nacre team role`";
+    #[error("your role in group `{group}` is {role}; this needs {needs}")]
+    RoleTooLow { group: String, role: &'static str, needs: &'static str } => "role_too_low", Denied,
+        "an admin of the group changes roles with `nacre team role`";
+    #[error("`{server}` refuses this write: your role in the group is reader")]
+    WriteRefused { server: String } => "write_refused", Denied,
+        "nothing was changed; an admin of the group changes roles with `nacre team role`";
+    #[error("you may not manage the members of `{server}`")]
+    NotTeamAdmin { server: String } => "not_team_admin", Denied,
+        "use a user of the database with the role `nacre_admin`: GRANT nacre_admin TO USER";
+    #[error("there is a member `{member}` already")]
+    MemberExists { member: String } => "member_exists", Conflict, "`nacre team list` shows the members";
+    #[error("there is a group `{name}` already, and a member's own group has their name")]
+    MemberNameTaken { name: String } => "member_name_taken", Conflict, "choose another name; nothing was changed";
+    #[error("there is no member `{member}`")]
+    NoMember { member: String } => "no_member", NotFound, "`nacre team list` shows the members";
+    #[error("`{member}` has a token `{token}` already")]
+    TokenExists { member: String, token: String } => "token_exists", Conflict,
+        "choose another name, or revoke it with `nacre team revoke {member} {token}`";
+    #[error("`{member}` has no token `{token}`")]
+    NoToken { member: String, token: String } => "no_token", NotFound, "`nacre team list` shows the tokens";
+    #[error("the home has no members: it is a folder on this machine")]
+    NoTeam => "no_team", Invalid, "members are for a home on a database server; docs/team.md says how to set one up";
     #[error("`{server}` runs PostgreSQL {found}")]
     ServerTooOld { server: String, found: i32, needed: i32 } => "server_too_old", Unavailable,
         "the oldest supported version is {needed}";
@@ -509,6 +534,11 @@ errors! {
         "check the database with `nacre doctor`";
     #[error("the answer could not be serialised as JSON: {0}")]
     Json(#[from] serde_json::Error) => "json", Internal;
+}
+
+/// Names the groups of a member, for an error about another one.
+fn their(groups: &str) -> String {
+    if groups.is_empty() { String::new() } else { format!("; your groups: {groups}") }
 }
 
 impl Error {

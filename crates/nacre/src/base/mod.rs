@@ -8,6 +8,7 @@ pub mod files;
 pub(crate) mod frame;
 pub(crate) mod ids;
 pub(crate) mod markdown;
+pub(crate) mod member;
 pub(crate) mod named;
 pub(crate) mod origin;
 pub(crate) mod path;

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use crate::base::caller::{Caller, Visibility};
 use crate::base::error::Kind;
 use crate::base::ids::{CollectionName, EntryId, GroupName};
+use crate::base::member::{MemberRole, Rights};
 use crate::base::{Error, FilePath, Result, Settings, Time};
 use crate::index::database::{Database, Location, Owner, Snapshot};
 use crate::index::{self, Lexicon, Schema};
@@ -126,8 +127,13 @@ impl Group {
 
     /// Enters the group as a caller: everything read or written through the view happens on their behalf.
     pub fn enter<'g>(&'g mut self, caller: &'g Caller) -> Result<View<'g>> {
+        // Before anything is opened: who has no role in the group learns nothing of it.
+        let rights = match &self.server {
+            Some(server) => server.rights(self.name(), caller.member.as_deref())?,
+            None => Rights::all(self.name()),
+        };
         self.refresh(caller.now)?;
-        Ok(View::new(self, caller))
+        Ok(View::new(self, caller, Arc::new(rights)))
     }
 
     /// Returns the group's name.
@@ -218,8 +224,8 @@ impl Group {
     }
 
     fn opened(&mut self, now: Time) -> Result<()> {
-        let nacre = Caller::nacre(now);
-        (self.records.opened)(&mut View::new(self, &nacre))
+        let (nacre, rights) = (Caller::nacre(now), Arc::new(Rights::all(self.name())));
+        (self.records.opened)(&mut View::new(self, &nacre, rights))
     }
 }
 
@@ -231,6 +237,7 @@ fn location(server: Option<&Server>, file: PathBuf) -> Location {
 pub struct View<'g> {
     group: &'g mut Group,
     caller: &'g Caller,
+    rights: Arc<Rights>,
 }
 
 /// Name, folder, settings and services are those of the group.
@@ -243,8 +250,13 @@ impl Deref for View<'_> {
 }
 
 impl<'g> View<'g> {
-    fn new(group: &'g mut Group, caller: &'g Caller) -> View<'g> {
-        View { group, caller }
+    fn new(group: &'g mut Group, caller: &'g Caller, rights: Arc<Rights>) -> View<'g> {
+        View { group, caller, rights }
+    }
+
+    /// Returns what the caller's role in the group allows.
+    pub fn rights(&self) -> &Rights {
+        &self.rights
     }
 
     /// Returns the caller.
@@ -261,14 +273,15 @@ impl<'g> View<'g> {
         self.caller.visibility
     }
 
-    /// Enters the same group as another caller.
+    /// Enters the same group as another caller, with the same rights.
     pub(crate) fn enter<'v>(&'v mut self, caller: &'v Caller) -> Result<View<'v>> {
-        self.group.enter(caller)
+        self.group.refresh(caller.now)?;
+        Ok(View::new(self.group, caller, self.rights.clone()))
     }
 
     /// Reborrows this view for a value that stores it.
     pub(crate) fn lend(&mut self) -> View<'_> {
-        View { group: self.group, caller: self.caller }
+        View { group: self.group, caller: self.caller, rights: self.rights.clone() }
     }
 
     // Reading.
@@ -354,6 +367,11 @@ impl<'g> View<'g> {
         &mut self,
         work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>,
     ) -> Result<T> {
+        self.rights.need(MemberRole::Writer)?;
+        self.write_unchecked(work)
+    }
+
+    fn write_unchecked<T>(&mut self, work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>) -> Result<T> {
         let Group { memory, kept, records, .. } = &mut *self.group;
         let now = self.caller.now;
         if self.caller.visibility == Visibility::Shared {
@@ -372,6 +390,7 @@ impl<'g> View<'g> {
         &mut self,
         work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>,
     ) -> Result<T> {
+        self.rights.need(MemberRole::Writer)?;
         self.group.memory.write_derived(self.caller.now, work)
     }
 
@@ -387,7 +406,7 @@ impl<'g> View<'g> {
         if matches!(error.kind(), Kind::NotFound | Kind::Conflict | Kind::Denied | Kind::Limit) {
             let (caller, mut row) = (self.caller, audit::Row::new(action));
             row.detail.insert("code".into(), error.code().into());
-            let _ = self.write(|tx| audit::append(tx, caller, &row, audit::Outcome::Refused));
+            let _ = self.write_unchecked(|tx, _| audit::append(tx, caller, &row, audit::Outcome::Refused));
         }
     }
 
@@ -429,7 +448,7 @@ impl<'g> View<'g> {
 
     /// Writes the pending notes of searches. Every write does this too; call it when no write will follow.
     pub fn settle(&mut self) -> Result<()> {
-        if self.is_on_disk() && !self.group.kept.pending.is_empty() {
+        if self.is_on_disk() && !self.group.kept.pending.is_empty() && self.rights.may(MemberRole::Writer) {
             self.write(|_| Ok(()))?;
         }
         Ok(())

@@ -393,13 +393,16 @@ impl Database {
         }
         // On a server, a file of the workspace may come before the first record.
         if matches!(self.location, Location::Server(_)) && self.db.read(index::made_by)?.is_none() {
-            return self.initialise();
+            return match self.initialise() {
+                Err(Error::WriteRefused { .. }) => Ok(()),
+                done => done,
+            };
         }
         let (language, schema, lexicon) = (self.language, self.schema, &mut self.lexicon);
         if self.db.read(|db| index::is_due(db, language))? {
             match self.db.write(|tx| index::upgrade(tx, lexicon, schema, language, usize::MAX)) {
                 // A read-only home can still be read.
-                Err(Error::ReadOnly { .. }) => {}
+                Err(Error::ReadOnly { .. } | Error::WriteRefused { .. }) => {}
                 taken => drop(taken?),
             }
         }

@@ -1,12 +1,13 @@
 //! Authorisation: the one place that decides who may call a tool.
 //!
-//! An admin has all groups. A project has its own group, and reads the admin group if the settings name one. A skill has no
+//! In a team, a member has a role in each group; without one, the group can't be entered. An admin has all groups. A project has its own group, and reads the admin group if the settings name one. A skill has no
 //! access; it receives context by handover.
 
 use serde_json::Value;
 
 use super::tool::{Access, GROUP, Tool};
 use crate::base::caller::{Actor, Role, Visibility};
+use crate::base::member::MemberRole;
 use crate::base::text::shorten;
 use crate::base::{Error, Result};
 use crate::group::View;
@@ -14,6 +15,7 @@ use crate::group::View;
 /// Refuses a caller who may not use a tool.
 pub(super) fn authorise(view: &View<'_>, tool: &Tool) -> Result<()> {
     let (caller, name) = (view.caller(), || tool.name.to_owned());
+    view.rights().need(needs(tool))?;
     if caller.role == Role::Skill && tool.access != Access::Nothing {
         return Err(Error::RoleDenied { tool: name(), role: caller.role.as_str() });
     }
@@ -27,6 +29,15 @@ pub(super) fn authorise(view: &View<'_>, tool: &Tool) -> Result<()> {
         return Err(Error::NotOffered { tool: name(), profile: view.settings().profile.clone() });
     }
     Ok(())
+}
+
+/// Returns the role that a member needs for a tool. What only people may write, a reviewer writes for the team.
+fn needs(tool: &Tool) -> MemberRole {
+    match tool.access {
+        Access::Nothing | Access::Read => MemberRole::Reader,
+        Access::Write | Access::Destroy if tool.people => MemberRole::Reviewer,
+        Access::Write | Access::Destroy => MemberRole::Writer,
+    }
 }
 
 /// Removes the name of a group from checked arguments. A group handle answers only for its own group.

@@ -38,6 +38,21 @@ pub fn call_across(
         }
         return Ok(own);
     }
+    // A member's own group is searched together with the groups of the team.
+    if named.is_none() && tool.name == SearchRequest::NAME && !view.rights().others.is_empty() {
+        let others = view.rights().others.clone();
+        let mut own = call_in_form(view, tool, arguments.clone(), form)?;
+        for name in others {
+            let mut group = home.group(&name, caller.now)?;
+            let found = group
+                .enter(caller)
+                .and_then(|mut other| call_in_form(&mut other, tool, arguments.clone(), form));
+            if let Ok(found) = found {
+                join(&mut own, found, name.as_str());
+            }
+        }
+        return Ok(own);
+    }
     let Some(named) = named.filter(|named| named != view.name().as_str()) else {
         return call_in_form(view, tool, arguments, form);
     };

@@ -114,7 +114,10 @@ impl<'a> Call<'a> {
             Actor::Person | Actor::Nacre => Source::Person,
             Actor::Agent => Source::Agent,
         };
+        // A token's name has the member's.
+        let member = self.view.rights().member.clone().filter(|_| caller.token.is_none());
         let row = audit::Row::new(self.name);
+        let row = if let Some(member) = member { row.with("member", member) } else { row };
         let (mode, marked) = (self.mode, self.marked);
         let write = |tx: &Connection| {
             if caller.actor == Actor::Agent {

@@ -410,7 +410,7 @@ fn propose_edit(
 ) -> Result<Conflicts> {
     let (caller, path): (_, FilePath) = (call.caller, side.reference.parse()?);
     // A person's write would be applied at once, but only a refusal counts here.
-    policy::decide(Target::File(&path), caller, call.settings())?;
+    policy::decide(Target::File(&path), caller, call.view.rights(), call.settings())?;
     let mut held = change::lock(call.view())?;
     proposal::check_seen(&held, caller, &path)?;
     let before = held.read(&path)?;

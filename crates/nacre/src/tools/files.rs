@@ -245,7 +245,7 @@ impl WriteRequest {
     fn log(self, call: &mut Call<'_>) -> Result<WriteAnswer> {
         let caller = call.caller;
         let draft = daily::Draft { text: self.content, category: self.category, importance: self.importance };
-        if policy::decide(Target::Log, caller, call.settings())? == Decision::Propose {
+        if policy::decide(Target::Log, caller, call.view.rights(), call.settings())? == Decision::Propose {
             let mut held = change::lock(call.view())?;
             let daily::ExtendedLog { path, before, after, .. } = daily::extend(&held, &draft)?;
             if before.as_ref() == Some(&after) {
@@ -268,7 +268,7 @@ impl WriteRequest {
     /// Changes a file, or proposes the change.
     fn file(self, call: &mut Call<'_>, path: &FilePath, mode: Mode) -> Result<WriteAnswer> {
         let caller = call.caller;
-        let mut decision = policy::decide(Target::File(path), caller, call.settings())?;
+        let mut decision = policy::decide(Target::File(path), caller, call.view.rights(), call.settings())?;
         let mut held = change::lock(call.view())?;
         let is_seen = proposal::is_seen(&held, caller, path)?;
         let before = held.read(path)?.filter(|_| is_seen);

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use crate::base::Settings;
 use crate::base::ids::GroupName;
+use crate::base::member::MemberRole;
+use crate::base::secret::Secret;
 use crate::base::{Error, Result, Time, files};
 use crate::group::{BriefPlugin, Group, RunDistiller, Services};
 use crate::index::embed::{Embedder, http};
@@ -21,7 +23,7 @@ pub const SETTINGS_FILE: &str = "nacre.toml";
 pub struct Home {
     path: PathBuf,
     /// The server with the groups; `None`: they are in the folder.
-    server: Option<Server>,
+    pub(super) server: Option<Server>,
     settings: Arc<Settings>,
     services: Services,
 }
@@ -46,6 +48,12 @@ impl Home {
         Ok(self)
     }
 
+    /// Acts for the member of a team with this token, if the groups are on a server.
+    pub fn with_token(mut self, token: Secret) -> Home {
+        self.server = self.server.map(|server| server.with_token(token));
+        self
+    }
+
     /// Returns the same home with other settings, and without models and plugins.
     pub fn with_settings(&self, settings: Settings) -> Home {
         let (path, server) = (self.path.clone(), self.server.clone());
@@ -66,6 +74,7 @@ impl Home {
     /// Deletes a group permanently, with everything it remembers.
     pub fn remove_group(&self, name: &GroupName) -> Result<()> {
         if let Some(server) = &self.server {
+            server.rights(name, None)?.need(MemberRole::Admin)?;
             server.remove(name)?;
         }
         let folder = self.path.join("groups").join(name.as_str());

@@ -36,6 +36,7 @@ mod table;
 // Work outside of calls.
 pub mod maintain;
 pub mod spool;
+pub mod team;
 
 pub use crate::base::caller::{Actor, Caller, Role};
 pub use crate::records::erase::Receipt;

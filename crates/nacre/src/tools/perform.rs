@@ -167,5 +167,5 @@ fn decide<R: Request>(view: &View<'_>, tool: &Tool, request: &R) -> Result<Decis
     // An untrusted session may neither change how agents behave nor what others wrote.
     let guarded = caller.untrusted
         && (request.steers(view).unwrap_or(true) || !request.only_adds(view).unwrap_or(false));
-    policy::decide(Target::Entries { guarded }, caller, view.settings())
+    policy::decide(Target::Entries { guarded }, caller, view.rights(), view.settings())
 }

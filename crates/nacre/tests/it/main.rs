@@ -9,6 +9,8 @@ mod layers;
 mod statements;
 // Two engines: the same answers on SQLite and PostgreSQL, and nobody sees another group.
 mod engines;
+// The members of a team: what each role may see and change.
+mod members;
 // Entries: store, supersede, find, judge, correct, delete.
 mod entries;
 // Same means same: when two memories are one.

@@ -23,7 +23,7 @@ use nacre::{Actor, Error, Kind, Outcome, Reply, View, Waiting, run, run_json};
 use serde_json::{Map, Value, json};
 
 use crate::groups::who::{Principal, Who};
-use crate::serve::door::known_by;
+use crate::serve::door::{Refusal, known_by};
 use crate::serve::reply::{body_of, pairs, status};
 use crate::serve::state::State;
 
@@ -114,12 +114,17 @@ pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Requ
     let given = text(AUTHORIZATION.as_str()).and_then(|given| given.split_once(' '));
     let given = given.filter(|(word, _)| known(word)).map(|(_, secret)| secret);
     let secret = given.or_else(|| text("x-api-key"));
-    match secret.ok_or("the request has no token").and_then(|secret| known_by(&state, secret)) {
+    let known = match secret.map(str::to_owned) {
+        Some(secret) => known_by(&state, &secret).await,
+        None => Err(Refusal::Unknown("the request has no token")),
+    };
+    match known {
         Ok(principal) => {
             request.extensions_mut().insert(principal);
             next.run(request).await
         }
-        Err(problem) => detail(StatusCode::UNAUTHORIZED, problem),
+        Err(Refusal::Unknown(problem)) => detail(StatusCode::UNAUTHORIZED, problem),
+        Err(Refusal::Failed(error)) => detail(status(error.kind()), &error.to_string()),
     }
 }
 

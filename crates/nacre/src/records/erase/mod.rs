@@ -251,7 +251,7 @@ pub(crate) fn purge(view: &mut View<'_>) -> Result<usize> {
     });
     let purged = match purged {
         // A read-only home can still be read.
-        Err(Error::ReadOnly { .. }) => return Ok(0),
+        Err(Error::ReadOnly { .. } | Error::WriteRefused { .. }) => return Ok(0),
         purged => purged?,
     };
     let data = Map::from_iter([("type".into(), "purge".into()), ("purged".into(), purged.into())]);

@@ -20,6 +20,7 @@ pub mod proposal;
 pub(crate) mod seen;
 mod sync;
 pub(crate) mod template;
+pub mod working_copy;
 
 pub use crate::base::FilePath;
 pub use crate::store::walk::Note;

@@ -7,6 +7,7 @@ use super::FilePath;
 use crate::base::Settings;
 use crate::base::caller::folded;
 use crate::base::caller::{Actor, Caller};
+use crate::base::member::{MemberRole, Rights};
 use crate::base::settings::Policy;
 use crate::base::{Error, Result};
 
@@ -30,10 +31,17 @@ pub(crate) enum Decision {
     Propose,
 }
 
-/// Decides about a write. A person's own write is always applied. A denied write is an error that names the
-/// setting.
-pub(crate) fn decide(target: Target<'_>, caller: &Caller, settings: &Settings) -> Result<Decision> {
-    if caller.actor == Actor::Person {
+/// Decides about a write. A person's own write is always applied, unless others in the team review it. A denied
+/// write is an error that names the setting.
+pub(crate) fn decide(
+    target: Target<'_>,
+    caller: &Caller,
+    rights: &Rights,
+    settings: &Settings,
+) -> Result<Decision> {
+    rights.need(MemberRole::Writer)?;
+    let is_person = caller.actor == Actor::Person;
+    if is_person && rights.may(MemberRole::Reviewer) {
         return Ok(Decision::Apply);
     }
     let write = &settings.write;
@@ -53,6 +61,8 @@ pub(crate) fn decide(target: Target<'_>, caller: &Caller, settings: &Settings) -
     match policy {
         Policy::Open => Ok(Decision::Apply),
         Policy::Approve => Ok(Decision::Propose),
+        // It is denied to agents. A reviewer decides about the write of a person.
+        Policy::Deny if is_person => Ok(Decision::Propose),
         Policy::Deny => Err(Error::WriteDenied { what: target.to_string(), setting }),
     }
 }
@@ -112,7 +122,8 @@ mod tests {
             let layers: Vec<Layer> =
                 pairs.iter().map(|pair| Layer::from_pair("test", pair).unwrap()).collect();
             let settings = Settings::from_layers(None, &layers).unwrap();
-            let decided = match decide(target, caller, &settings) {
+            let rights = Rights::all(&"main".parse().unwrap());
+            let decided = match decide(target, caller, &rights, &settings) {
                 Ok(decision) => format!("{decision:?}"),
                 Err(error) => error.to_string(),
             };

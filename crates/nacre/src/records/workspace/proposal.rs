@@ -20,6 +20,7 @@ use crate::base::caller::Visibility;
 use crate::base::caller::{Actor, Caller, Role};
 use crate::base::diff::{self, Diff};
 use crate::base::ids::SessionId;
+use crate::base::member::MemberRole;
 use crate::base::settings::Accept;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
@@ -349,7 +350,7 @@ pub(crate) fn effect(view: &View<'_>, number: i64) -> Result<[Option<Vec<u8>>; 2
 /// that they saw; absent if there was none. A file that changed since is not replaced.
 pub(crate) fn amend(view: &mut View<'_>, number: i64, text: &[u8], hash: Option<&str>) -> Result<()> {
     let caller = view.caller();
-    require_person(caller, "amend")?;
+    require_person(view, "amend")?;
     let mut held = change::lock(view)?;
     let row = find(&held.view, number)?;
     row.check_pending()?;
@@ -370,16 +371,14 @@ pub(crate) fn amend(view: &mut View<'_>, number: i64, text: &[u8], hash: Option<
 
 /// Applies a proposal. Only a person can.
 pub(crate) fn approve(view: &mut View<'_>, number: i64, run: RunCall) -> Result<Proposal> {
-    let caller = view.caller();
-    require_person(caller, "approve")?;
+    require_person(view, "approve")?;
     complete_pending_changes(view)?;
     apply_pending(view, number, run)
 }
 
 /// Denies a proposal. Only a person can.
 pub fn deny(view: &mut View<'_>, number: i64, reason: &str) -> Result<Proposal> {
-    let caller = view.caller();
-    require_person(caller, "deny")?;
+    require_person(view, "deny")?;
     complete_pending_changes(view)?;
     mark_denied(view, number, reason)
 }
@@ -412,7 +411,7 @@ pub(crate) fn record_client_answer(
                 audit::Outcome::Done,
             )
         })?;
-        if view.settings().write.accept == Accept::Client {
+        if view.settings().write.accept == Accept::Client && view.rights().may(MemberRole::Reviewer) {
             return match accepted {
                 true => apply_pending(view, number, run),
                 false => mark_denied(view, number, "declined in the client"),
@@ -425,7 +424,7 @@ pub(crate) fn record_client_answer(
 /// Merges a pending proposal with the changes that others made to its file. It stays pending.
 pub fn rebase(view: &mut View<'_>, number: i64) -> Result<Proposal> {
     let caller = view.caller();
-    require_person(caller, "rebase")?;
+    require_person(view, "rebase")?;
     complete_pending_changes(view)?;
     let mut held = change::lock(view)?;
     let row = find(&held.view, number)?;
@@ -447,7 +446,7 @@ pub fn rebase(view: &mut View<'_>, number: i64) -> Result<Proposal> {
 /// Reverts an applied proposal if its file has not changed since. Only a person can.
 pub fn revert(view: &mut View<'_>, number: i64) -> Result<Proposal> {
     let caller = view.caller();
-    require_person(caller, "revert")?;
+    require_person(view, "revert")?;
     complete_pending_changes(view)?;
     let row = find(view, number)?;
     if row.state != State::Approved || row.kind != Kind::File {
@@ -471,19 +470,20 @@ pub fn revert(view: &mut View<'_>, number: i64) -> Result<Proposal> {
     Ok(reverted)
 }
 
-fn require_person(caller: &Caller, what: &'static str) -> Result<()> {
+fn require_person(view: &View<'_>, what: &'static str) -> Result<()> {
+    let caller = view.caller();
     if caller.role == Role::Skill {
         return Err(Error::RoleDenied { tool: what.into(), role: caller.role.as_str() });
     }
     match caller.actor {
-        Actor::Person => Ok(()),
+        Actor::Person => view.rights().need(MemberRole::Reviewer),
         Actor::Agent | Actor::Nacre => Err(Error::PersonOnly { what }),
     }
 }
 
-/// Completes the file changes of a process that died.
+/// Completes the file changes of a process that died. Who only reads leaves it to the writers.
 fn complete_pending_changes(view: &mut View<'_>) -> Result<()> {
-    if view.read_all(change::has_pending_changes)? {
+    if view.rights().may(MemberRole::Writer) && view.read_all(change::has_pending_changes)? {
         drop(change::lock(view)?);
     }
     Ok(())

@@ -6,6 +6,7 @@
 use crate::base::Error;
 use crate::base::Settings;
 use crate::base::caller::is_marked;
+use crate::base::member::MemberRole;
 use crate::base::text::decode;
 use crate::group::View;
 use crate::store::Connection;
@@ -482,14 +483,16 @@ pub fn sync(view: &mut View<'_>) -> Result<SyncReport> {
 pub fn sync_with(view: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) -> Result<SyncReport> {
     let caller = view.caller();
     // First complete the file changes of a process that died.
-    if view.is_on_disk() && view.read_all(change::has_pending_changes)? {
+    let writes = view.rights().may(MemberRole::Writer);
+    if view.is_on_disk() && writes && view.read_all(change::has_pending_changes)? {
         match change::lock(view) {
             Ok(held) => drop(held),
             Err(Error::ReadOnly { .. }) => {}
             Err(error) => return Err(error),
         }
     }
-    if !view.settings().documents.index {
+    // Who only reads leaves it to the writers.
+    if !view.settings().documents.index || !writes {
         return Ok(SyncReport::default());
     }
     let (files, settings) = (view.files().clone(), view.settings().clone());

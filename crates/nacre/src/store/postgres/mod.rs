@@ -5,6 +5,7 @@
 //! statements are the same as on SQLite. A read is `REPEATABLE READ READ ONLY`. A write locks the row of its
 //! group first: a group has one writer at a time, as on SQLite.
 
+mod member;
 mod schema;
 mod tls;
 mod value;
@@ -23,6 +24,7 @@ use postgres::{Client, Config, NoTls, Statement};
 
 use crate::base::caller::{self, Visibility};
 use crate::base::ids::GroupName;
+use crate::base::secret::Secret;
 use crate::base::sql::Params;
 use crate::base::text::percent_decode;
 use crate::base::{Error, Result};
@@ -59,6 +61,8 @@ struct Inner {
     keeps_statements: bool,
     /// The address without the password.
     name: String,
+    /// The token of the member who uses this home; `None`: the user of the database decides.
+    token: Option<Secret>,
     pool: Mutex<Pool>,
     released: Condvar,
 }
@@ -126,7 +130,15 @@ impl Server {
         let name = address(&config);
         let keeps_statements = !options.pgbouncer;
         let (pool, released) = (Mutex::default(), Condvar::new());
-        Ok(Server(Arc::new(Inner { config, tls, keeps_statements, name, pool, released })))
+        Ok(Server(Arc::new(Inner { config, tls, keeps_statements, name, token: None, pool, released })))
+    }
+
+    /// Acts for the member with this token.
+    pub(crate) fn with_token(mut self, token: Secret) -> Server {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.token = Some(token);
+        }
+        self
     }
 
     /// Returns the address without the password.
@@ -162,17 +174,23 @@ impl Server {
             lease.query("SELECT g FROM groups WHERE name = $1 ORDER BY g DESC", &[&group.as_str()])?;
         drop(lease);
         for row in found {
-            let group = row.try_get(0).map_err(|problem| self.error(&problem))?;
-            self.delete_group(&Scope { group, visibility: Visibility::Private, private: Arc::default() })?;
+            let number = row.try_get(0).map_err(|problem| self.error(&problem))?;
+            self.delete_group(&Scope {
+                group: number,
+                visibility: Visibility::Private,
+                private: Arc::default(),
+            })?;
         }
-        Ok(())
+        self.forget_roles(group)
     }
 
     /// Deletes all rows of a group or a collection.
     pub(crate) fn delete_group(&self, scope: &Scope) -> Result<()> {
         let lease = self.begin(scope, Purpose::Write)?;
         let tables = "SELECT table_name::text FROM information_schema.columns
-            WHERE table_schema = 'nacre' AND column_name = 'g' AND table_name NOT LIKE 'public_%'";
+            WHERE table_schema = 'nacre' AND column_name = 'g' AND table_name NOT LIKE 'public_%'
+            -- The group itself at last: a member's role in it decides about the other rows.
+            ORDER BY table_name = 'groups'";
         for row in lease.query(tables, &[])? {
             let table: String = row.try_get(0).map_err(|problem| lease.error(&problem))?;
             lease.execute(&format!("DELETE FROM {table}"), &[])?;
@@ -236,9 +254,10 @@ impl Server {
         let wait = MAX_WAIT.as_millis();
         let deadline = STATEMENT_TIMEOUT.as_millis();
         let durable = if purpose == Purpose::WriteDerived { "off" } else { "on" };
+        let identity = self.identity();
         let begin = format!(
             "{mode};
-             SELECT set_config('role', 'nacre_app', true), set_config('search_path', 'nacre, pg_catalog', true),
+             SELECT {identity},
              set_config('lock_timeout', '{wait}', true), set_config('statement_timeout', '{deadline}', true),
              set_config('synchronous_commit', '{durable}', true), {says};
              {lock}"
@@ -272,6 +291,16 @@ impl Server {
                 }
             }
         }
+    }
+
+    /// Returns the settings that say for whom a transaction acts.
+    fn identity(&self) -> String {
+        let token = self.0.token.as_ref().map_or_else(String::new, |token| {
+            format!(", set_config('nacre.token', {}, true)", quote(token.expose()))
+        });
+        format!(
+            "set_config('role', 'nacre_app', true), set_config('search_path', 'nacre, pg_catalog', true){token}"
+        )
     }
 
     /// Takes a connection from the pool, or opens one. Tells whether it is new.
@@ -385,6 +414,9 @@ impl Server {
         match *state {
             SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
                 Error::ServerDenied { server, problem: said }
+            }
+            SqlState::INSUFFICIENT_PRIVILEGE if said.contains("row-level security") => {
+                Error::WriteRefused { server }
             }
             SqlState::INVALID_CATALOG_NAME
             | SqlState::INVALID_SCHEMA_NAME

@@ -12,6 +12,10 @@ use crate::store::visible_rows::{SAID_IN_PUBLIC, TABLES, VisibleRows};
 
 /// The role that all calls act as.
 const ROLE: &str = "nacre_app";
+/// The role whose users no member's role restricts: servers, which check tokens, and people who manage members.
+const ADMIN_ROLE: &str = "nacre_admin";
+/// The members of a team, their tokens and roles. These statements can be run again.
+const MEMBERS: &str = include_str!("../../../migrations/postgres/members.sql");
 /// The oldest server with views that have the rights of the caller.
 const MIN_VERSION: i32 = 15;
 /// Serialises everybody who changes the schema: `Nacr` in ASCII.
@@ -65,12 +69,15 @@ pub(crate) fn initialise(server: &Server) -> Result<ServerReport> {
         Ok(())
     };
     run(&mut client, format!("BEGIN; SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))?;
-    let has_role = format!("SELECT 1 FROM pg_roles WHERE rolname = '{ROLE}'");
-    if client.query(&has_role, &[]).map_err(|problem| server.error(&problem))?.is_empty() {
-        // All databases of a server share its roles. Another one may be prepared at this moment.
-        let create = format!("CREATE ROLE {ROLE} NOLOGIN NOSUPERUSER NOBYPASSRLS");
-        let unless_there = "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL";
-        run(&mut client, format!("DO $$ BEGIN {create}; {unless_there}; END $$"))?;
+    // A user with the second role acts as the first one too.
+    for (role, member_of) in [(ROLE, String::new()), (ADMIN_ROLE, format!(" IN ROLE {ROLE}"))] {
+        let has_role = format!("SELECT 1 FROM pg_roles WHERE rolname = '{role}'");
+        if client.query(&has_role, &[]).map_err(|problem| server.error(&problem))?.is_empty() {
+            // All databases of a server share its roles. Another one may be prepared at this moment.
+            let create = format!("CREATE ROLE {role} NOLOGIN NOSUPERUSER NOBYPASSRLS{member_of}");
+            let unless_there = "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL";
+            run(&mut client, format!("DO $$ BEGIN {create}; {unless_there}; END $$"))?;
+        }
     }
     let encoding: String = client
         .query_one("SELECT current_setting('server_encoding')", &[])
@@ -98,9 +105,9 @@ pub(crate) fn initialise(server: &Server) -> Result<ServerReport> {
     for step in &STEPS[taken..] {
         run(&mut client, (*step).into())?;
     }
-    let access = access();
-    run(&mut client, access.clone())?;
-    let stamp = blake3::hash(access.as_bytes()).to_hex();
+    run(&mut client, MEMBERS.into())?;
+    run(&mut client, access())?;
+    let stamp = stamp();
     run(&mut client, format!("UPDATE nacre.schema SET version = {}, access = '{stamp}'", version()))?;
     run(&mut client, "COMMIT".into())?;
     Ok(ServerReport { before: found, version: version(), statements: done })
@@ -121,9 +128,9 @@ pub(super) fn check(server: &Server, client: &mut Client) -> Result<()> {
         }
         _ => {}
     }
-    let stamp = client.query_one("SELECT access FROM nacre.schema", &[]).and_then(|row| row.try_get(0));
-    let stamp: String = stamp.map_err(failed)?;
-    if stamp != blake3::hash(access().as_bytes()).to_hex().as_str() {
+    let found = client.query_one("SELECT access FROM nacre.schema", &[]).and_then(|row| row.try_get(0));
+    let found: String = found.map_err(failed)?;
+    if found != stamp() {
         return Err(server.not_ready("the policies of the schema are those of another version"));
     }
     Ok(())
@@ -173,6 +180,11 @@ fn newer(server: &Server, found: i64) -> Error {
     Error::Newer { path: server.name().into(), found, known: version() }
 }
 
+/// Identifies the statements that decide who sees what. A program works only with its own.
+fn stamp() -> String {
+    blake3::hash(format!("{MEMBERS}{}", access()).as_bytes()).to_hex().to_string()
+}
+
 /// Returns the statements that decide who sees what: grants, policies, and the views `public_…`. They replace
 /// those of another version.
 fn access() -> String {
@@ -181,31 +193,39 @@ fn access() -> String {
     for (table, _) in tables() {
         sql += &format!("DROP VIEW IF EXISTS public_{table} CASCADE;\n");
     }
-    let own = "g = (SELECT nacre_g())";
+    // A member's role decides in which groups there are rows for them, and whether they can be changed.
+    let (read, write) = ("g = (SELECT readable_g())", "g = (SELECT writable_g())");
     for (table, _) in tables() {
         sql += &format!(
             "ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
              ALTER TABLE {table} FORCE ROW LEVEL SECURITY;
              DROP POLICY IF EXISTS own ON {table};
              DROP POLICY IF EXISTS seen ON {table};
-             CREATE POLICY own ON {table} USING ({own}) WITH CHECK ({own});
+             DROP POLICY IF EXISTS deleted ON {table};
+             CREATE POLICY own ON {table} USING ({read}) WITH CHECK ({write});
+             CREATE POLICY deleted ON {table} AS RESTRICTIVE FOR DELETE USING ({write});
              GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {ROLE};\n"
         );
     }
-    // A group is found by its name, and all names can be listed. Nothing else of another group is visible.
+    // A group is found by its name, and the names of one's groups can be listed. Nothing else of another group is visible. The
+    // functions that look up roles read this table as its owner, which no policy restricts.
     let named = "name = (SELECT current_setting('nacre.group', true))";
     sql += &format!(
         "ALTER TABLE groups ENABLE ROW LEVEL SECURITY;
-         ALTER TABLE groups FORCE ROW LEVEL SECURITY;
+         ALTER TABLE groups NO FORCE ROW LEVEL SECURITY;
          DROP POLICY IF EXISTS own ON groups;
          DROP POLICY IF EXISTS named ON groups;
-         CREATE POLICY own ON groups USING ({own}) WITH CHECK (false);
-         CREATE POLICY named ON groups USING ({named} OR (SELECT current_setting('nacre.group', true)) = '*')
-            WITH CHECK ({named});
+         DROP POLICY IF EXISTS deleted ON groups;
+         CREATE POLICY own ON groups USING ({read}) WITH CHECK (false);
+         CREATE POLICY named ON groups
+            USING (({named} OR (SELECT current_setting('nacre.group', true)) = '*') AND role_in(name) IS NOT NULL)
+            WITH CHECK ({named} AND role_in(name) <> 'reader');
+         CREATE POLICY deleted ON groups AS RESTRICTIVE FOR DELETE USING ({write});
          GRANT USAGE ON SCHEMA nacre TO {ROLE};
          GRANT SELECT, INSERT, UPDATE, DELETE ON groups TO {ROLE};
          GRANT SELECT ON schema TO {ROLE};\n"
     );
+    sql += &members();
     for (table, seen) in tables() {
         let condition = match seen {
             VisibleRows::All => continue,
@@ -220,6 +240,32 @@ fn access() -> String {
              GRANT SELECT ON public_{table} TO {ROLE};
              CREATE POLICY seen ON {table} AS RESTRICTIVE FOR SELECT
                 USING ((SELECT current_setting('nacre.sees', true)) = 'private' OR ({condition}));\n"
+        );
+    }
+    sql
+}
+
+/// Returns the policies of the tables of members. Members see their fellows in a group. The admin of a group sets the roles in it, and
+/// members who connect as themselves manage their own tokens.
+fn members() -> String {
+    let own = "member = (SELECT acting_member())";
+    let mut sql = String::new();
+    for (table, sees, changes) in [
+        ("members", "name = (SELECT acting_member())".to_owned(), "false".to_owned()),
+        ("member_tokens", own.to_owned(), format!("{own} AND (SELECT token_member()) IS NULL")),
+        (
+            "member_roles",
+            "role_in(group_name) IS NOT NULL".to_owned(),
+            "role_in(group_name) = 'admin'".to_owned(),
+        ),
+    ] {
+        sql += &format!(
+            "ALTER TABLE {table} ENABLE ROW LEVEL SECURITY;
+             DROP POLICY IF EXISTS seen ON {table};
+             DROP POLICY IF EXISTS changed ON {table};
+             CREATE POLICY seen ON {table} FOR SELECT USING ((SELECT manages_members()) OR {sees});
+             CREATE POLICY changed ON {table} USING ((SELECT manages_members()) OR {changes});
+             GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {ROLE};\n"
         );
     }
     sql

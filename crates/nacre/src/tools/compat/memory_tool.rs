@@ -233,7 +233,8 @@ impl MemoryToolRequest {
         let mut decision = Decision::Apply;
         for (_, place) in &places {
             if let (Place::File(path), Mode::Run) = (place, call.mode)
-                && policy::decide(Target::File(path), caller, call.settings())? == Decision::Propose
+                && policy::decide(Target::File(path), caller, call.view.rights(), call.settings())?
+                    == Decision::Propose
             {
                 decision = Decision::Propose;
             }

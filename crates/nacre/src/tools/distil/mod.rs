@@ -201,7 +201,7 @@ fn run(view: &mut View<'_>, id: &SessionId, options: DistilOptions) -> Result<Di
     let by = options.by.unwrap_or(view.settings().distil.by);
     let reader = Reader::new(view, by)?;
     let about = Conversation::of(view, id)?;
-    policy::decide(Target::Entries { guarded: false }, &about.caller, view.settings())?;
+    policy::decide(Target::Entries { guarded: false }, &about.caller, view.rights(), view.settings())?;
     let name = match &reader {
         Reader::Rules => "rules".to_owned(),
         Reader::Model { name, .. } => name.trim_matches('`').to_owned(),
