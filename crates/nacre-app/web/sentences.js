@@ -20,6 +20,7 @@ const ACTIONS = {
   lesson_add: ["memories", "learned", "a lesson", "lessons"],
   lesson_confirm: ["memories", "confirmed", "a lesson", "lessons"],
   memory_quarantine: ["memories", "quarantined or released", "records", "records"],
+  record_share: ["memories", "shared or hid", "records", "records"],
   lesson_forget: ["memories", "forgot", "a lesson", "lessons"],
   conflict: ["memories", "found", "a contradiction", "contradictions"],
   propose: ["approvals", "proposed", "a change", "changes"],
