@@ -92,7 +92,7 @@ pub struct ForgetMatch {
     pub kind: &'static str,
     pub id: String,
     pub text: String,
-    /// What stays of a memory that says something else too.
+    /// The rest of a memory that says something else too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rest: Option<String>,
 }

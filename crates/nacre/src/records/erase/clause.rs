@@ -1,4 +1,4 @@
-//! What stays of a memory when one matter in it is forgotten: the sentences and clauses that do not contain it. Nothing stays of a
+//! The rest of a memory of which one matter is forgotten: the sentences and clauses that do not contain it. Nothing stays of a
 //! sentence that is about the matter, or that only makes sense beside the one that goes.
 
 /// Words between two clauses of a sentence.

@@ -387,7 +387,7 @@ fn sound(c: char) -> String {
 pub(crate) struct FoundRecord {
     pub(crate) record: RecordRef,
     pub(crate) text: String,
-    /// What stays of a memory of several statements.
+    /// The rest of a memory of several statements.
     pub(crate) rest: Option<String>,
 }
 
