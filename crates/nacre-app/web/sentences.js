@@ -22,6 +22,7 @@ const ACTIONS = {
   lesson_add: ["memories", "learned", "a lesson", "lessons"],
   lesson_confirm: ["memories", "confirmed", "a lesson", "lessons"],
   memory_quarantine: ["memories", "quarantined or released", "records"],
+  record_share: ["memories", "shared or hid", "records"],
   lesson_forget: ["memories", "forgot", "a lesson", "lessons"],
   stale_keep: ["memories", "confirmed", "a stale memory", "stale memories"],
   reveal: ["memories", "showed the credentials of", "a memory", "memories"],

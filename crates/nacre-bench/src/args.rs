@@ -102,6 +102,8 @@ pub enum Bench {
     },
     /// Deletion and supersession by rules alone, after ForgetEval-Adv: what is left, and which siblings were lost
     Forget {
+        /// Run the cases of this file instead, in the form of data/forget/cases.jsonl
+        cases: Option<PathBuf>,
         /// Also show the cases that fail
         #[arg(long)]
         list: bool,

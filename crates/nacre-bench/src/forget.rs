@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
@@ -34,10 +36,11 @@ struct Count {
     passed: usize,
 }
 
-pub fn run(list: bool, global: &Global) -> Result<ExitCode> {
+pub fn run(file: Option<&Path>, list: bool, global: &Global) -> Result<ExitCode> {
+    let given = file.map(fs::read_to_string).transpose().context("the file of cases can't be read")?;
     let mut families: BTreeMap<String, Count> = BTreeMap::new();
     let mut failed = Vec::new();
-    for line in CASES.lines() {
+    for line in given.as_deref().unwrap_or(CASES).lines() {
         let case: Case = serde_json::from_str(line).context("a case can't be read")?;
         let count = families.entry(case.family.clone()).or_default();
         count.cases += 1;

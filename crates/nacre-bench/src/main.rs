@@ -63,7 +63,7 @@ fn run(Cli { global, bench }: Cli) -> Result<ExitCode> {
             conflicts::run(&file, &conflicts::Show { wrong: list, explanation: explain, rules }, &global)
         }
         Bench::Credentials { file, plain, list } => credentials::run(file.as_deref(), &plain, list, &global),
-        Bench::Forget { list } => forget::run(list, &global),
+        Bench::Forget { cases, list } => forget::run(cases.as_deref(), list, &global),
         Bench::Graph { facts } => graph::run(facts, &global),
         Bench::Graph60 { data, half, failures } => graph60::run(&data, &half, failures, &global),
         Bench::Grep { megabytes, runs, rg } => grep::run(megabytes, runs, &rg, &global),

@@ -36,6 +36,7 @@ pub(super) const GROUPS: &[Group] = &[
             "unarchive",
             "forget",
             "trace",
+            "share",
             "quarantine",
             "conflicts",
             "stale",

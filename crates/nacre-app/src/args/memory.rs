@@ -184,6 +184,21 @@ pub struct Trace {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  nacre share 2 fact-3                       shared sessions see both
+  nacre share memory/2026-02-18.md:7         a line of a daily log
+  nacre share 2 --undo                       hide it again")]
+pub struct Share {
+    /// Memories, facts, relations and lines of daily logs
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Hide them from shared sessions
+    #[arg(long)]
+    pub undo: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
   nacre quarantine --session s-42            everything that a session wrote
   nacre quarantine --source mem0             everything from an import
   nacre quarantine --token phone             everything that was written with a token

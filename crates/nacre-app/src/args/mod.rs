@@ -173,6 +173,8 @@ pub enum Command {
     Forget(Forget),
     /// Show where a record came from and everything it touched
     Trace(Trace),
+    /// Show private records to shared sessions, or hide them again
+    Share(Share),
     /// Take everything that a session, a source or a token wrote out of recall, or undo that
     Quarantine(Quarantine),
     /// List the changes that wait for your approval

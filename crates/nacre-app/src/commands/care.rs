@@ -334,7 +334,8 @@ fn examine_group(context: &Context, name: &GroupName, checks: &mut Vec<Check>) -
     for aside in status.iter().flat_map(|status| &status.set_aside) {
         let file = aside.display();
         let says = format!(
-            "{file} was damaged; `nacre --group {name} import database {file}` saves every readable memory, then remove the file"
+            "{file} was damaged; every readable memory of it is saved here. `nacre --group {name} import database {file}` tries \
+             again; when nothing is missing, remove the file"
         );
         checks.push(Check { name: "set aside", ok: false, says });
     }

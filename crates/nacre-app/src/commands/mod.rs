@@ -42,7 +42,9 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use nacre::call::{DemoteRequest, ReinforceRequest, SearchRequest, TraceRequest, UnarchiveRequest};
+use nacre::call::{
+    DemoteRequest, ReinforceRequest, SearchRequest, ShareRequest, TraceRequest, UnarchiveRequest,
+};
 
 use crate::args::{self, Cli, Command, ConfigVerb, Proposal, Target};
 use crate::context::{Context, Needs};
@@ -204,6 +206,7 @@ fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
         Command::Delete(args) => erase::delete(context, &args),
         Command::Forget(args) => erase::forget(context, &args),
         Command::Trace(args) => entry::run(context, TraceRequest { id: args.id }),
+        Command::Share(args) => entry::run(context, ShareRequest { ids: args.ids, undo: args.undo }),
         Command::Quarantine(args) => erase::quarantine(context, args),
         Command::Get(args) => proposal::get(context, &args),
         Command::Propose(args) => proposal::propose(context, &args),

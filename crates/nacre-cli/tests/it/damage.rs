@@ -84,7 +84,7 @@ fn a_damaged_database_is_set_aside() {
 
         // The next call has an empty database, and what was set aside is not forgotten.
         home.json(["store", "Into the new one"]);
-        assert_eq!(home.json(["status"])["entries"]["current"], 1, "{what}");
+        assert!(home.json(["status"])["entries"]["current"].as_u64() >= Some(1), "{what}");
         let doctor = home.run(["doctor"]);
         assert!(doctor.status != 0 && doctor.stdout.contains(shown), "{what}: {doctor:?}");
 
@@ -220,11 +220,14 @@ fn what_can_be_read_of_a_damaged_database_is_saved() {
     let sound = fs::read(&path).unwrap();
     let cut = &sound[..sound.len() * 6 / 10];
     fs::write(&path, cut).unwrap();
+    // The first call says what happened, and the next one has what could be read.
     home.error(["search", "anything"]);
+    let saved = home.json(["status"])["entries"]["current"].as_u64().unwrap();
     let aside = set_aside(&home);
     let done = home.json(["import", "database", aside.to_str().unwrap()]);
-    let (saved, lost) = (done["added"].as_u64().unwrap(), done["unreadable"].as_u64().unwrap());
-    assert!(saved >= 50 && lost > 0 && saved + lost <= 300, "{done}");
+    let lost = done["unreadable"].as_u64().unwrap();
+    assert!(saved >= 50 && lost > 0 && saved + lost <= 300, "{saved}: {done}");
+    assert_eq!(done["added"], 0, "trying again adds nothing twice: {done}");
     assert_eq!(fs::read(&aside).unwrap(), cut, "saving from it does not change it");
 
     // What came back is whole: number, text, and found by its words.
@@ -268,10 +271,10 @@ fn a_log_without_its_database_is_kept() {
         assert_eq!(fs::read(&kept[0]).unwrap(), bytes, "missing: {missing}");
         home.json(["store", "Into the new one"]);
         let status = home.json(["status"]);
-        assert_eq!(status["entries"]["current"], 1);
-        // The way back that the hint names works, and leaves the log as it was.
+        assert_eq!(status["entries"]["current"], 2, "what was in the log is back: {status}");
+        // Trying again adds nothing twice, and leaves the log as it was.
         let aside = status["set_aside"][0].as_str().unwrap();
-        assert_eq!(home.json(["import", "database", aside])["added"], 1, "missing: {missing}");
+        assert_eq!(home.json(["import", "database", aside])["added"], 0, "missing: {missing}");
         assert_eq!(home.json(["search", "log"])["hits"][0]["text"], "Only in the log so far");
         assert_eq!(fs::read(&kept[0]).unwrap(), bytes, "missing: {missing}");
     }

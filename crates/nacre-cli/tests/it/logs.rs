@@ -12,6 +12,8 @@ use serde_json::Value;
 use crate::sealed::{Process, Sealed, Victim};
 
 const TODAY: &str = "memory/2026-02-18.md";
+/// The beginning of a private session's log.
+const HEAD: &str = "---\nprivate: true\n---\n# 2026-02-18\n\n";
 
 fn read(home: &Sealed, path: &str) -> String {
     fs::read_to_string(home.home().join("groups/main").join(path)).unwrap_or_default()
@@ -47,14 +49,14 @@ fn moments() -> impl FnMut(u64) -> Duration {
 fn a_log_is_written_and_shown() {
     let home = Sealed::new();
     let done = home.json(["log", "Chose tabs", "--category", "decision", "--importance", "0.9"]);
-    assert_eq!((&done["path"], &done["line"]), (&TODAY.into(), &3.into()));
+    assert_eq!((&done["path"], &done["line"]), (&TODAY.into(), &6.into()));
     assert_eq!(
         home.json(["log", "Chose tabs", "--category", "decision", "--importance", ".9"])["duplicate"],
         true
     );
     let said = home.run(["log", "and\nmore"]);
-    assert_eq!(said.stdout, format!("{TODAY}:4 - [note|i=0.5] and more\n"));
-    let all = "# 2026-02-18\n\n- [decision|i=0.9] Chose tabs\n- [note|i=0.5] and more\n";
+    assert_eq!(said.stdout, format!("{TODAY}:7 - [note|i=0.5] and more\n"));
+    let all = format!("{HEAD}- [decision|i=0.9] Chose tabs\n- [note|i=0.5] and more\n");
     assert_eq!(home.run(["log"]).stdout, all);
     assert_eq!(home.json(["log"])["text"], all);
     assert_eq!(home.error(["log", "x", "--importance", "2"]).1["code"], "bad_argument");
@@ -65,7 +67,10 @@ fn a_log_is_written_and_shown() {
     assert_eq!(shown["path"], "memory/2026-02-19.md");
     let moved = home.json(["--now", "2026-03-30T00:00:00Z", "maintain"]);
     assert_eq!(moved["retired"], 1);
-    assert_eq!(read(&home, "memory/archive/2026-02-18.md"), "# 2026-02-18\n\n- [note|i=0.5] and more\n");
+    assert_eq!(
+        read(&home, "memory/archive/2026-02-18-private.md"),
+        format!("{HEAD}- [note|i=0.5] and more\n")
+    );
 }
 
 #[test]
@@ -83,7 +88,7 @@ fn eight_processes_append_fifty_lines_each() {
         }
     });
     let log = read(&home, TODAY);
-    let lines = counted(&[log.strip_prefix("# 2026-02-18\n\n").unwrap()]);
+    let lines = counted(&[log.strip_prefix(HEAD).unwrap()]);
     assert_eq!((lines.len(), lines.values().sum::<usize>()), (400, 400));
     assert!(log.ends_with('\n'));
     assert_eq!(home.json(["audit", "verify"])["rows"], 400);
@@ -133,7 +138,7 @@ fn processes_are_killed_while_they_append() {
     });
     home.json(["log", "the last one"]);
     let log = read(&home, TODAY);
-    let lines = counted(&[log.strip_prefix("# 2026-02-18\n\n").unwrap()]);
+    let lines = counted(&[log.strip_prefix(HEAD).unwrap()]);
     for (line, said) in &answered {
         let count = lines.get(line.as_str()).copied().unwrap_or(0);
         assert!(count == 1 || count == 0 && !said, "{line}: {count} times, answered: {said}");

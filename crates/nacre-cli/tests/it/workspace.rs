@@ -213,7 +213,7 @@ fn files_are_resources_in_both_eras() {
             "long-term",
         ];
         expected.push("gating-policies");
-        expected.retain(|name| !shared || !["user", "long-term"].contains(name));
+        expected.retain(|name| !shared || !["user", "active-context", "long-term"].contains(name));
         assert_eq!(names(&listed, "resources"), expected, "{listed}");
         let templates = ask(&mut server, newest, "resources/templates/list", json!({}));
         assert_eq!(templates["result"]["resourceTemplates"][0]["uriTemplate"], "memory://file/{+path}");

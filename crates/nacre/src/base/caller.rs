@@ -13,7 +13,7 @@ use crate::base::ids::SessionId;
 use crate::base::markdown::front_matter;
 use crate::base::named::named;
 use crate::base::text::decode;
-use crate::base::{Calendar, Time, Zone};
+use crate::base::{Calendar, Settings, Time, Zone};
 
 /// The kind of caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +85,12 @@ impl Caller {
     /// Returns an agent in the person's own session.
     pub fn agent(session: SessionId, now: Time) -> Caller {
         Caller { actor: Actor::Agent, role: Role::Project, ..Caller::person(session, now) }
+    }
+
+    /// Tells whether what this caller writes is private unless it says otherwise: an agent's notes about a private
+    /// conversation are as private as the conversation.
+    pub(crate) fn writes_privately(&self, settings: &Settings) -> bool {
+        settings.visibility.private_writes && self.actor != Actor::Person && self.visibility.is_private()
     }
 
     /// Returns the calendar that dates are shown by.

@@ -462,8 +462,8 @@ errors! {
     #[error("the database `{}` was damaged and has been moved to `{}`", path.display(), aside.display())]
     SetAside { path: PathBuf, aside: PathBuf } => "set_aside", Unavailable,
         (format!(
-            "restore the last export with `nacre import nacre DIR`, or recover readable data with `nacre import \
-             database {}`; the next call starts an empty database",
+            "the next call has what could be read of it, and `nacre doctor` says more; if something is missing, restore the \
+             last export with `nacre import nacre DIR`, or try again with `nacre import database {}`",
             aside.display()
         ));
     #[error("the database `{}` has schema {found}; this program supports up to {known}", path.display())]

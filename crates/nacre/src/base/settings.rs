@@ -255,6 +255,7 @@ pub enum Stability {
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct Visibility {
     pub private: Vec<String>,
+    pub private_writes: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -21,7 +21,7 @@ use crate::context::brief::{Brief, MadeBy};
 use crate::context::turn::harmless;
 use crate::group::View;
 use crate::records::project::task;
-use crate::records::workspace::{FilePath, memory_file, template};
+use crate::records::workspace::{FilePath, daily, memory_file, template};
 use crate::store::walk;
 
 /// The names that the lists of `boot` may contain besides files.
@@ -168,16 +168,12 @@ fn is_own(view: &View<'_>, visibility: Visibility, path: &FilePath) -> bool {
 /// Returns the files of one part.
 pub(crate) fn paths_of(caller: &Caller, part: &str, project: Option<&Project>) -> Vec<FilePath> {
     let day = caller.zone.day(caller.now);
-    let (today, yesterday) = (day.to_string(), day.before().to_string());
-    // Both layouts of daily logs are read. New logs go to the first.
-    let logs = |day: &str| vec![format!("memory/{day}.md"), format!("memory/daily/{day}.md")];
-    let paths = match part {
-        "today" => logs(&today),
-        "yesterday" => logs(&yesterday),
-        "project" => return project.map(|project| project.0.clone()).into_iter().collect(),
-        file => vec![file.to_owned()],
-    };
-    paths.iter().filter_map(|path| path.parse().ok()).collect()
+    match part {
+        "today" => daily::all_paths_of_day(day).collect(),
+        "yesterday" => daily::all_paths_of_day(day.before()).collect(),
+        "project" => project.map(|project| project.0.clone()).into_iter().collect(),
+        file => file.parse().into_iter().collect(),
+    }
 }
 
 fn files_of(

@@ -147,6 +147,29 @@ impl Stat {
     }
 }
 
+/// The reason why a file with a second name is not read.
+pub(crate) const SECOND_NAME: &str = "has a second hard link, perhaps from outside; a copy of it is read";
+
+/// Tells whether a file has a second name, a hard link: it may be a file of somewhere else. Nacre gives a new file its
+/// name by a link too, and removes the first name right after (`files::unix`).
+#[cfg(unix)]
+pub(crate) fn has_second_name(file: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let links = || fs::symlink_metadata(file).map_or(0, |found| found.nlink());
+    if links() <= 1 {
+        return false;
+    }
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let first = fs::symlink_metadata(file.with_file_name(format!(".{name}.nacre-swap")));
+    let is_ours = first.is_ok_and(|first| fs::symlink_metadata(file).is_ok_and(|own| is_same(&first, &own)));
+    links() > if is_ours { 2 } else { 1 }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn has_second_name(_: &Path) -> bool {
+    false
+}
+
 /// Finds the documents below a folder. `root` is the prefix of their paths; the paths in `apart` are skipped.
 fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], found: &mut WalkResult) {
     let mut folders = vec![String::new()];
@@ -199,6 +222,8 @@ fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], fou
                 skip(named(&path), "has a name that is not UTF-8".into());
             } else if kind.is_dir() {
                 folders.push(path);
+            } else if stat.is_some() && root.is_none() && has_second_name(&entry.path()) {
+                skip(named(&path), SECOND_NAME.into());
             } else if let Some(stat) = stat {
                 let (file, stat) = (entry.path(), Stat::of(&stat));
                 found.seen.push(WalkedFile { path: named(&path), file, stat });

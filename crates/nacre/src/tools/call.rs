@@ -130,7 +130,9 @@ impl<'a> Call<'a> {
                 Mode::Approved { .. } => RecordOrigin::Approved,
                 Mode::Run | Mode::Try => RecordOrigin::of(caller),
             };
-            let origin = Origin { now, group: &name, session, source, origin: from, visibility, project };
+            let private = caller.writes_privately(&settings);
+            let origin =
+                Origin { now, group: &name, session, source, origin: from, visibility, private, project };
             let refuses = !matches!(mode, Mode::Approved { .. });
             let mut write =
                 Write { db: tx, origin, caller, settings: &settings, row, changed: true, refuses };

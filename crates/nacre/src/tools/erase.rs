@@ -58,10 +58,14 @@ impl Request for RecordDeleteRequest {
 }
 
 fn say_receipt(receipt: &Receipt) -> String {
-    let Receipt { records, audit_row, hash, still_in, .. } = receipt;
+    let Receipt { records, audit_row, hash, still_in, kept, .. } = receipt;
     let plural = if *records == 1 { "" } else { "s" };
     let short: String = hash.chars().take(12).collect();
     let mut text = format!("{records} record{plural} removed; receipt: audit row {audit_row}, {short}.");
+    if !kept.is_empty() {
+        let kept: Vec<String> = kept.iter().map(|number| format!("[id:{number}]")).collect();
+        let _ = write!(text, " The rest stays as {}.", kept.join(", "));
+    }
     for place in still_in {
         let _ = write!(text, " Still in {}.", one_line(place));
     }
@@ -88,6 +92,9 @@ pub struct ForgetMatch {
     pub kind: &'static str,
     pub id: String,
     pub text: String,
+    /// The rest of a memory that says something else too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rest: Option<String>,
 }
 
 /// The matching records, and the receipt if they were deleted.
@@ -104,7 +111,7 @@ pub struct ForgetAnswer {
 
 redact! {
     ForgetAnswer { matter, found, receipt }
-    ForgetMatch { id, text / kind }
+    ForgetMatch { id, text, rest / kind }
 }
 
 impl Request for ForgetRequest {
@@ -122,6 +129,7 @@ impl Request for ForgetRequest {
             kind: one.record.kind(),
             id: one.record.to_string(),
             text: one.text,
+            rest: one.rest,
         };
         let found: Vec<ForgetMatch> = found.into_iter().map(shown).collect();
         let receipt = match self.confirm && !found.is_empty() {
@@ -138,6 +146,9 @@ impl Request for ForgetRequest {
         let mut text = String::new();
         for one in &answer.found {
             let _ = writeln!(text, "{} {}: {}", one.kind, one_line(&one.id), one_line(&one.text));
+            if let Some(rest) = &one.rest {
+                let _ = writeln!(text, "  stays: {}", one_line(rest));
+            }
         }
         match &answer.receipt {
             Some(receipt) => text + &say_receipt(receipt),

@@ -35,13 +35,15 @@ const DEFAULT_FACTS: usize = 6;
 
 /// Returns the origin of a statement: who makes it, and since when it holds, by default now.
 pub(super) fn origin<'t>(write: &Write<'t>, since: Option<Time>, private: Option<bool>) -> graph::Origin<'t> {
-    let entry::Origin { now, session, visibility, source, origin, .. } = write.origin;
+    let entry::Origin { now, session, visibility, source, origin, private: private_by_default, .. } =
+        write.origin;
     let source = match source {
         entry::Source::Agent => graph::Source::Agent,
         _ => graph::Source::Person,
     };
     let since = since.unwrap_or(now);
-    graph::Origin { now, since, source, origin, session: Some(session), private, visibility }
+    let session = Some(session);
+    graph::Origin { now, since, source, origin, session, private, private_by_default, visibility }
 }
 
 /// Look up facts and relations of a named person, project or thing. Use it when you know the name; otherwise use

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::Settings;
+use crate::base::caller::Caller;
 use crate::base::ids::GroupName;
 use crate::base::member::MemberRole;
 use crate::base::secret::Secret;
 use crate::base::{Error, Result, Time, files};
 use crate::group::{BriefPlugin, Group, RunDistiller, Services};
 use crate::index::embed::{Embedder, http};
+use crate::records::export;
 use crate::records::schema::RECORDS;
 use crate::store::{Server, ServerReport, initialise_server};
 use crate::tools::TOOLS;
@@ -156,8 +158,23 @@ impl Home {
         Ok(())
     }
 
-    /// Opens a group of this home.
+    /// Opens a group of this home. If its database is damaged, it is moved away and everything that can be read of it is saved
+    /// in a new one. This call fails nevertheless, so that somebody hears of it.
     pub fn group(&self, name: &GroupName, now: Time) -> Result<Group> {
+        let opened = self.open(name, now);
+        if let Err(Error::SetAside { aside, .. }) = &opened {
+            // If it fails, the file is still there, and the error says what to do with it.
+            let _ = self.save_readable(name, aside, now);
+        }
+        opened
+    }
+
+    fn save_readable(&self, name: &GroupName, damaged: &Path, now: Time) -> Result<()> {
+        let (mut group, caller) = (self.open(name, now)?, Caller::nacre(now));
+        export::import_database(&mut group.enter(&caller)?, damaged).map(drop)
+    }
+
+    fn open(&self, name: &GroupName, now: Time) -> Result<Group> {
         let (settings, services) = (self.settings.clone(), self.services.clone());
         let place = (self.path.as_path(), self.server.as_ref());
         Group::open(place, name.clone(), settings, services, &RECORDS, now)

@@ -32,6 +32,7 @@ mod pipeline;
 mod resource;
 mod review;
 pub(crate) mod settings;
+mod share;
 mod table;
 // Work outside of calls.
 pub mod maintain;
@@ -89,5 +90,6 @@ pub use session::{
     AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionAnswer, SessionRequest,
     Sessions, SessionsRequest,
 };
+pub use share::{ShareAnswer, ShareRequest};
 pub use table::{TOOLS, tool};
 pub use tool::{Access, Answer, Lens, Request, Tool};

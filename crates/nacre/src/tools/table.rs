@@ -23,10 +23,11 @@ use super::review::{ReviewRequest, UndoRequest};
 use super::session::{
     AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionsRequest,
 };
+use super::share::ShareRequest;
 use super::tool::{Access, Tool, for_people};
 
 /// Every tool. A profile offers some of them.
-pub static TOOLS: [Tool; 57] = [
+pub static TOOLS: [Tool; 58] = [
     tool_for::<StoreRequest>(Access::Write, true),
     tool_for::<SearchRequest>(Access::Read, true),
     tool_for::<QueryRequest>(Access::Read, true),
@@ -74,6 +75,7 @@ pub static TOOLS: [Tool; 57] = [
     for_people(tool_for::<RecordDeleteRequest>(Access::Destroy, true)),
     for_people(tool_for::<ForgetRequest>(Access::Destroy, true)),
     for_people(tool_for::<TraceRequest>(Access::Read, true)),
+    for_people(tool_for::<ShareRequest>(Access::Write, true)),
     for_people(tool_for::<QuarantineRequest>(Access::Write, true)),
     for_people(tool_for::<FilesRequest>(Access::Read, true)),
     for_people(tool_for::<FileRequest>(Access::Read, true)),

@@ -355,3 +355,79 @@ fn a_stranger_read_a_credential_back() {
         found.text
     );
 }
+
+/// Orders in files: a collection that the person added, and a folder of notes of another program that they imported.
+#[test]
+fn orders_in_collected_and_imported_files_reached_an_unasked_injection() {
+    if crate::sealed::is_without_folder() {
+        return;
+    }
+    let mut place = place_of_a_person();
+    let folder = tempfile::tempdir().unwrap();
+    for (number, (order, _)) in ORDERS.iter().enumerate() {
+        let text = format!("# Notes {number}\n\nWater the roses in the morning.\n\n- {order}\n");
+        let file = folder.path().join(format!("note-{number}.md"));
+        nacre::files::write_atomically(&file, text.as_bytes()).unwrap();
+    }
+    let person = place.own_person();
+    let sources = [folder.path().to_path_buf()];
+    let name = "notes".parse().unwrap();
+    nacre::collection::add(&mut place.view_of(&person), &name, &sources, &mut |_, _| {}).unwrap();
+    let found =
+        place.as_person("memory_search", json!({ "query": "water the roses", "scope": ["sources"] })).text;
+    assert!(found.contains("roses"), "{found}");
+    assert_eq!(injected_orders(&mut place), Vec::<&str>::new(), "of a collection");
+
+    let format = nacre::import::format("markdown").unwrap();
+    let options = nacre::import::Options::default();
+    nacre::import::import(&mut place.view_of(&person), format, folder.path(), &options, &mut |_| {}).unwrap();
+    let found = place.as_person("memory_search", json!({ "query": "water the roses" })).text;
+    assert!(found.contains("roses"), "{found}");
+    assert_eq!(injected_orders(&mut place), Vec::<&str>::new(), "of an import");
+}
+
+/// Forgetting one statement of a memory deleted the others with it.
+#[test]
+fn forgetting_one_half_of_a_memory_lost_the_other() {
+    let mut place = Place::new();
+    place.store("The user lived in Rome.");
+    let compound = "The user lives in Bern and works at Helvetia Labs.";
+    place.as_person("memory_store", json!({ "content": compound, "supersedes": 1, "tags": ["home"] }));
+    let shown = place.as_person("memory_forget", json!({ "matter": "Helvetia Labs" }));
+    assert_eq!(shown.data["found"][0]["rest"], "The user lives in Bern.", "{}", shown.text);
+    assert!(shown.text.contains("stays: The user lives in Bern."), "{}", shown.text);
+    let gone = place.as_person("memory_forget", json!({ "matter": "Helvetia Labs", "confirm": true }));
+    let number = gone.data["receipt"]["kept"][0].as_i64().unwrap();
+    let kept = place.as_person("memory_get", json!({ "id": number })).data;
+    assert_eq!(
+        (kept["content"].as_str(), kept["tags"][0].as_str()),
+        (Some("The user lives in Bern."), Some("home"))
+    );
+    assert_eq!(place.files_with("Helvetia"), Vec::<String>::new());
+    // What it had replaced does not come back.
+    let found = place.as_person("memory_search", json!({ "query": "where does the user live?" })).text;
+    assert!(found.contains("Bern") && !found.contains("Rome"), "{found}");
+    // Nor does the text that was forgotten.
+    assert_eq!(place.refused("memory_store", json!({ "content": compound })), "deleted_before");
+    place.check();
+}
+
+/// At most two of a hundred statements of a person that sound like orders, secrets or attacks may be refused, masked or kept out.
+#[test]
+fn harmless_statements_raised_alarms() {
+    let statements: Vec<&str> = include_str!("../data/benign.txt").lines().collect();
+    assert!(statements.len() >= 100, "{}", statements.len());
+    let mut alarms = Vec::new();
+    for statement in &statements {
+        let mut place = Place::new();
+        place.as_person("memory_store", json!({ "content": statement }));
+        let agents =
+            place.try_call("memory_store", json!({ "content": format!("{statement}, as I was told") }));
+        let brief = place.brief_text();
+        if agents.is_err() || !brief.contains(statement) || !place.injected_for(statement).contains(statement)
+        {
+            alarms.push(*statement);
+        }
+    }
+    assert!(alarms.len() * 50 <= statements.len(), "{alarms:#?}");
+}

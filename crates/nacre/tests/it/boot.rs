@@ -459,10 +459,7 @@ fn resources_are_what_is_there_and_may_be_seen() {
         "yesterday",
     ];
     assert_eq!(names(&mine), all);
-    assert_eq!(
-        names(&shared),
-        ["agents", "soul", "identity", "tools", "active-context", "today", "yesterday"]
-    );
+    assert_eq!(names(&shared), ["agents", "soul", "identity", "tools", "today", "yesterday"]);
     assert_eq!(names(&skill), [""; 0]);
     let mut read = |caller, uri: &str| resource(&mut place.view_of(caller), uri);
     for (uri, mine_says, shared_says) in [

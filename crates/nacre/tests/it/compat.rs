@@ -562,7 +562,7 @@ fn the_memory_server_shows_what_the_graph_knows() {
     let mut place = place(&[]);
     place.call(
         "fact_upsert",
-        json!({ "entity": "Petra", "key": "birthday", "value": "3 May", "category": "person" }),
+        json!({ "entity": "Petra", "key": "birthday", "value": "3 May", "category": "person", "private": false }),
     );
     let petra = node("Petra", "person", &["birthday: 3 May"]);
     assert_eq!(server(&mut place, "read_graph", json!({})), json!({ "entities": [petra], "relations": [] }));

@@ -322,7 +322,7 @@ fn a_policy_that_denies_writes_still_lists_conflicts() {
 fn a_shared_session_sees_no_conflict_with_something_private() {
     let mut place = Place::new();
     place.call("memory_store", json!({ "content": OLD, "private": true }));
-    place.store(NEW);
+    place.call("memory_store", json!({ "content": NEW, "private": false }));
     assert_eq!(open(&mut place).len(), 1);
     place.caller.visibility = Visibility::Shared;
     assert_eq!(open(&mut place), []);

@@ -180,10 +180,10 @@ fn layer_6_logs_are_appended_and_expire_by_importance() {
         assert_eq!(text(&place, "memory/2026-01-15.md").matches("|i=").count(), kept, "after {days} days");
     }
     // Nothing vanished: it moved, and is still found.
-    let archive = text(&place, "memory/archive/2026-01-15.md");
+    let archive = text(&place, "memory/archive/2026-01-15-private.md");
     assert!(archive.contains("Oxalic acid") && archive.contains("Routine look"), "{archive}");
     let found = place.call("memory_search", json!({ "query": "oxalic acid degrees" })).data;
-    assert_eq!(found["hits"][0]["path"], "memory/archive/2026-01-15.md");
+    assert_eq!(found["hits"][0]["path"], "memory/archive/2026-01-15-private.md");
 }
 
 /// Layers 7 to 9: runbooks on demand, rules that stop a mistake from being made twice, and a way back.

@@ -334,7 +334,7 @@ fn an_unset_group_sees_no_rows_and_another_group_does_not_exist() {
 fn private_rows_do_not_exist_for_shared_sessions() {
     let Some(mut place) = Place::on(Engine::Postgres, "balanced", &[]) else { return };
     place.call("memory_store", json!({ "content": "the canary sings at dawn", "private": true }));
-    place.store("the kettle is in the kitchen");
+    place.call("memory_store", json!({ "content": "the kettle is in the kitchen", "private": false }));
     let shared = Caller { visibility: Visibility::Shared, ..place.caller.clone() };
     let found = |place: &mut Place, caller: &Caller, query: &str| {
         let mut view = place.group.enter(caller).unwrap();

@@ -432,3 +432,37 @@ proptest! {
         }
     }
 }
+
+/// A second name of a file elsewhere was read as if it belonged to the workspace.
+#[cfg(unix)]
+#[test]
+fn a_hard_link_into_the_workspace_was_read() {
+    if crate::sealed::is_without_folder() {
+        return;
+    }
+    let mut place = Place::new();
+    let outside = place.folder.path().join("elsewhere.txt");
+    std::fs::write(&outside, "The ossifrage is kept in Basel.\n").unwrap();
+    put(&place, "notes.md", "The heron is kept in Bern.\n");
+    std::fs::hard_link(&outside, place.group.folder().join("linked.md")).unwrap();
+    let found =
+        place.call("memory_search", json!({ "query": "what is kept in Basel or Bern?" })).data.to_string();
+    assert!(found.contains("heron") && !found.contains("ossifrage"), "{found}");
+    let read = place.try_call("memory_get", json!({ "path": "linked.md" }));
+    let said = read.map_or_else(|error| error.to_string(), |answer| answer.data.to_string());
+    assert!(said.contains("hard link") && !said.contains("ossifrage"), "{said}");
+    let written = place.try_call("memory_write", json!({ "path": "linked.md", "content": "x" }));
+    assert!(written.is_err(), "{written:?}");
+    // A file that Nacre itself makes has one name, and is read at once.
+    let person = place.own_person();
+    nacre::call(
+        &mut place.view_of(&person),
+        "memory_write",
+        json!({ "path": "made.md", "content": "The crane." }),
+    )
+    .unwrap();
+    assert!(place.call("memory_get", json!({ "path": "made.md" })).data.to_string().contains("crane"));
+    // Once the other name is gone, it is a file of the workspace.
+    std::fs::remove_file(&outside).unwrap();
+    assert!(place.call("memory_get", json!({ "path": "linked.md" })).data.to_string().contains("ossifrage"));
+}

@@ -11,6 +11,9 @@ use crate::sealed::Place;
 
 const TODAY: &str = "memory/2026-01-15.md";
 
+/// The beginning of a private session's log.
+const HEAD: &str = "---\nprivate: true\n---\n# 2026-01-15\n\n";
+
 fn draft(text: &str) -> Draft {
     Draft { text: text.into(), ..Draft::default() }
 }
@@ -39,19 +42,20 @@ fn retire(place: &mut Place) -> usize {
 fn lines_are_added_and_none_is_overwritten() {
     let mut place = Place::new();
     let first = log(&mut place, &draft("Began the migration")).unwrap();
-    assert_eq!((first.path.as_str(), first.line, first.duplicate), (TODAY, 3, false));
+    assert_eq!((first.path.as_str(), first.line, first.duplicate), (TODAY, 6, false));
     let weighty =
         Draft { category: Some("decision".into()), importance: Some(0.9), ..draft("Postgres it is") };
-    assert_eq!(log(&mut place, &weighty).unwrap().line, 4);
-    let all = "# 2026-01-15\n\n- [note|i=0.5] Began the migration\n- [decision|i=0.9] Postgres it is\n";
+    assert_eq!(log(&mut place, &weighty).unwrap().line, 7);
+    let all = format!("{HEAD}- [note|i=0.5] Began the migration\n- [decision|i=0.9] Postgres it is\n");
     assert_eq!(get(&place, TODAY), all);
     // A flush that says it all once more adds nothing.
     let again = log(&mut place, &weighty).unwrap();
-    assert_eq!((again.line, again.duplicate), (4, true));
+    assert_eq!((again.line, again.duplicate), (7, true));
     assert_eq!(get(&place, TODAY), all);
     // Another day has a file of its own.
     log(place.later(1), &weighty).unwrap();
-    assert_eq!(get(&place, "memory/2026-01-16.md"), "# 2026-01-16\n\n- [decision|i=0.9] Postgres it is\n");
+    let next = format!("{}- [decision|i=0.9] Postgres it is\n", HEAD.replace("-15", "-16"));
+    assert_eq!(get(&place, "memory/2026-01-16.md"), next);
     let rows = nacre::status(&place.view()).unwrap().audit_rows;
     assert_eq!(rows, 3, "one for each line, none for the one that stood there");
     // It is found at once.
@@ -72,7 +76,7 @@ fn a_line_is_one_line_whatever_is_said() {
     ] {
         let mut place = Place::new();
         log(&mut place, &draft(text)).unwrap();
-        assert_eq!(get(&place, TODAY), format!("# 2026-01-15\n\n- [note|i=0.5] {line}\n"), "{text}");
+        assert_eq!(get(&place, TODAY), format!("{HEAD}- [note|i=0.5] {line}\n"), "{text}");
     }
 }
 
@@ -122,13 +126,13 @@ fn a_log_keeps_its_form() {
         ("\u{feff}# Day\n", "\u{feff}# Day\n- [note|i=0.5] x\n"),
         ("", "- [note|i=0.5] x\n"),
     ] {
-        let mut place = Place::new();
+        let mut place = Place::with("balanced", &["visibility.private_writes=false"]);
         put(&place, TODAY, before);
         log(&mut place, &draft("x")).unwrap();
         assert_eq!(get(&place, TODAY), after);
         assert!(log(&mut place, &draft("x")).unwrap().duplicate, "{before:?}");
     }
-    let mut place = Place::new();
+    let mut place = Place::with("balanced", &["visibility.private_writes=false"]);
     put(&place, TODAY, b"\x7fELF\0\0");
     assert_eq!(log(&mut place, &draft("x")).unwrap_err().code(), "bad_path");
     assert_eq!(fs::read(place.group.folder().join(TODAY)).unwrap(), b"\x7fELF\0\0");
@@ -147,7 +151,7 @@ fn the_day_is_that_of_the_person() {
         let done = daily::append(&mut place.view(), &draft("x")).unwrap();
         assert_eq!(done.path, format!("memory/{day}.md"));
         let shown = daily::today(&place.view()).unwrap();
-        assert_eq!(shown.text, format!("# {day}\n\n- [note|i=0.5] x\n"));
+        assert_eq!(shown.text, format!("---\nprivate: true\n---\n# {day}\n\n- [note|i=0.5] x\n"));
     }
 }
 

@@ -69,6 +69,8 @@ mod turn;
 mod roles;
 // What is private, planted everywhere and looked for by a shared session in every way.
 mod canary;
+// What a private session writes down, and how it is shown to shared ones.
+mod private_writes;
 // What every call passes: schema, roles, limits, redaction, audit, events.
 mod pipeline;
 // The knowledge graph: facts, relations and names.

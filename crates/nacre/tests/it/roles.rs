@@ -50,9 +50,11 @@ fn a_skill_has_no_tool_at_all() {
 /// Two groups with something in each; the handle is the other's.
 fn two_groups(settings: &[&str]) -> Place {
     let mut place = Place::with("balanced", settings);
-    place.store("The admin prefers concise answers about the harbour");
-    place.call("memory_store", json!({ "content": "The harbour key is hidden", "private": true }));
-    place.call("fact_upsert", json!({ "entity": "Petra", "key": "port", "value": "Kiel" }));
+    let open = json!({ "content": "The admin prefers concise answers about the harbour", "private": false });
+    place.call("memory_store", open);
+    // What an agent notes in a private session is as private as what it marks.
+    place.store("The harbour key is hidden");
+    place.call("fact_upsert", json!({ "entity": "Petra", "key": "port", "value": "Kiel", "private": false }));
     place.group = place.home.group(&"blog".parse().unwrap(), noon()).unwrap();
     place.store("The blog is about the harbour");
     place

@@ -26,6 +26,8 @@ pub(crate) struct Origin<'a> {
     pub(crate) source: Source,
     pub(crate) origin: RecordOrigin,
     pub(crate) visibility: Visibility,
+    /// Whether a new entry is private if the draft does not say so.
+    pub(crate) private: bool,
     pub(crate) project: Place<'a>,
 }
 
@@ -70,7 +72,7 @@ pub(crate) struct Draft {
     pub(crate) content: String,
     pub(crate) tags: Tags,
     pub(crate) supersedes: Option<EntryRef>,
-    /// `None` means: as private as the entry that it supersedes.
+    /// `None` means: as private as the entry that it supersedes, or else as the writer's other entries.
     pub(crate) private: Option<bool>,
     pub(crate) data: Option<Data>,
     pub(crate) on_duplicate: OnDuplicate,
@@ -133,7 +135,7 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
         last_hit_at: None,
         last_returned_at: None,
         origin: origin.origin,
-        private: draft.private.unwrap_or(old.as_ref().is_some_and(|old| old.private)),
+        private: draft.private.unwrap_or(old.as_ref().map_or(origin.private, |old| old.private)),
         data: draft.data,
         stale: Vec::new(),
         provenance: Provenance {

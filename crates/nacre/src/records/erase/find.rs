@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use super::clause;
 use super::record::RecordRef;
 use crate::base::frame::one_line;
 use crate::base::ids::EntryRef;
 use crate::base::text::cut;
 use crate::base::{Result, redact};
 use crate::group::View;
-use crate::records::{session, tombstone};
+use crate::records::{entry, session, tombstone};
 use crate::store::Connection;
 
 /// The most characters of a record that are shown.
@@ -23,8 +24,12 @@ const MAX_SHOWN_CHARS: usize = 160;
 pub(super) struct Matter {
     /// The words, joined, once for each way to write letters in plain Latin ones.
     joined: [String; 3],
+    /// The same date in other orders.
+    dates: Vec<String>,
     words: Vec<String>,
     how: How,
+    /// The request named these too, or they are other readings of it.
+    also: Vec<Matter>,
 }
 
 /// How the words must occur in a text.
@@ -38,6 +43,8 @@ enum How {
     Name(Vec<String>),
     /// Anywhere in the text.
     Anywhere,
+    /// An identifier that the text spells otherwise than the request.
+    OtherSpelling(String),
 }
 
 impl Matter {
@@ -50,7 +57,24 @@ impl Matter {
     fn with(text: &str, how: How) -> Option<Matter> {
         let words: Vec<String> = words(text, 0).into_iter().map(|word| word.text).collect();
         let join = |way| words_in(text, way).concat();
-        (!words.is_empty()).then(|| Matter { joined: [join(0), join(1), join(2)], words, how })
+        let (joined, dates) = ([join(0), join(1), join(2)], other_dates(text));
+        (!words.is_empty()).then(|| Matter { joined, dates, words, how, also: Vec::new() })
+    }
+
+    /// Joins matters into one that is in a text if one of them is.
+    fn any(matters: impl Iterator<Item = Matter>) -> Option<Matter> {
+        matters.reduce(|mut first, other| {
+            first.also.push(other);
+            first
+        })
+    }
+
+    /// Adds the identifiers of a request in other spellings: how a record spells one must not keep it.
+    fn with_spellings(mut self, text: &str) -> Matter {
+        let named = tokens(text).filter(|token| is_strong_identifier(token));
+        self.also
+            .extend(named.filter_map(|token| Matter::with(token, How::OtherSpelling(token.to_lowercase()))));
+        self
     }
 
     /// Returns what a request may mean that no record contains literally: its words in any order, the identifier in it, the name
@@ -58,16 +82,17 @@ impl Matter {
     fn readings(text: &str) -> Vec<Matter> {
         let mut readings = Vec::new();
         if words(text, 0).len() > 1 {
-            readings.extend(Matter::with(text, How::Anywhere));
+            readings.extend(Matter::with(text, How::Anywhere).map(|all| all.with_spellings(text)));
         }
-        let tokens =
-            || text.split_whitespace().map(|token| token.trim_matches(|c: char| ",.;:!?\"'()".contains(c)));
-        let identifiers = tokens().filter(|token| is_identifier(token));
-        readings.extend(identifiers.filter_map(|token| Matter::with(token, How::Identifier)));
+        let identifiers = tokens(text).filter(|token| is_identifier(token));
+        readings.extend(Matter::any(identifiers.filter_map(|token| Matter::with(token, How::Identifier))));
         let is_name = |token: &&str| token.starts_with(char::is_uppercase) && !is_request_word(token);
-        let name: Vec<&str> = tokens().skip_while(|token| !is_name(token)).take_while(is_name).collect();
-        readings.extend(Matter::with(&name.join(" "), How::Name(raw_words(&name.join(" ")))));
-        let rest: Vec<&str> = tokens().filter(|token| !is_request_word(token)).collect();
+        let all: Vec<&str> = tokens(text).collect();
+        let names =
+            all.split(|token| !is_name(token)).map(|name| name.join(" ")).filter(|name| !name.is_empty());
+        readings
+            .extend(Matter::any(names.filter_map(|name| Matter::with(&name, How::Name(raw_words(&name))))));
+        let rest: Vec<&str> = tokens(text).filter(|token| !is_request_word(token)).collect();
         readings.extend(Matter::with(&rest.join(" "), How::Anywhere));
         readings
     }
@@ -78,7 +103,15 @@ impl Matter {
     }
 
     pub(super) fn is_in(&self, text: &str) -> bool {
+        self.is_itself_in(text) || self.also.iter().any(|other| other.is_in(text))
+    }
+
+    fn is_itself_in(&self, text: &str) -> bool {
         match &self.how {
+            How::OtherSpelling(given) => {
+                !text.to_lowercase().contains(given.as_str())
+                    && (0..3).any(|way| self.follows(&words(text, way), way, true))
+            }
             How::Anywhere => {
                 let words = words_in(text, 0);
                 self.words.iter().all(|word| words.contains(word))
@@ -90,20 +123,24 @@ impl Matter {
     }
 
     fn follows(&self, words: &[Word], way: usize, whole: bool) -> bool {
-        (0..words.len()).any(|start| {
-            let mut rest = self.joined[way].as_str();
-            for (at, word) in words.iter().enumerate().skip(start) {
-                match rest.strip_prefix(word.text.as_str()) {
-                    Some("") => {
-                        let goes_on = words.get(at + 1).is_some_and(|next| next.is_glued);
-                        return !whole || !(words[start].is_glued || goes_on);
-                    }
-                    Some(left) => rest = left,
-                    None => return false,
+        let dates = if whole { &self.dates[..] } else { &[] };
+        let forms = || std::iter::once(&self.joined[way]).chain(dates);
+        (0..words.len()).any(|start| forms().any(|form| Matter::follows_from(form, words, start, whole)))
+    }
+
+    fn follows_from(form: &str, words: &[Word], start: usize, whole: bool) -> bool {
+        let mut rest = form;
+        for (at, word) in words.iter().enumerate().skip(start) {
+            match rest.strip_prefix(word.text.as_str()) {
+                Some("") => {
+                    let goes_on = words.get(at + 1).is_some_and(|next| next.is_glued);
+                    return !whole || !(words[start].is_glued || goes_on);
                 }
+                Some(left) => rest = left,
+                None => return false,
             }
-            false
-        })
+        }
+        false
     }
 }
 
@@ -112,13 +149,81 @@ struct Word {
     text: String,
     /// Whether only a dot, a hyphen, an underscore or an at sign is between it and the word before it.
     is_glued: bool,
+    /// Whether it is the `1` of `+1 555 010 2233`.
+    is_country_code: bool,
+}
+
+/// Returns the words of a request without the signs around them.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    text.split_whitespace().map(|token| token.trim_matches(|c: char| ",.;:!?\"'()".contains(c)))
+}
+
+/// Writes addresses in one spelling: `192.168.001.005` as `192.168.1.5`, `ada+news@example.com` as `ada@example.com`.
+fn in_one_spelling(text: &str) -> String {
+    if !text.contains(['@', '.']) {
+        return text.to_owned();
+    }
+    let spell = |token: &str| {
+        let bare = token.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        let is_part = |part: &str| (1..=3).contains(&part.len()) && part.bytes().all(|c| c.is_ascii_digit());
+        if bare.split('.').count() == 4 && bare.split('.').all(is_part) {
+            let short: Vec<&str> = bare
+                .split('.')
+                .map(|part| part.trim_start_matches('0'))
+                .map(|part| if part.is_empty() { "0" } else { part })
+                .collect();
+            return token.replacen(bare, &short.join("."), 1);
+        }
+        match token.split_once('@').and_then(|(name, host)| Some((name.split_once('+')?.0, host))) {
+            Some((name, host)) if !name.is_empty() => format!("{name}@{host}"),
+            _ => token.to_owned(),
+        }
+    };
+    text.split_inclusive(char::is_whitespace)
+        .map(|token| {
+            let end = token.trim_end().len();
+            spell(&token[..end]) + &token[end..]
+        })
+        .collect()
+}
+
+/// Returns the digits of a date in the orders of other countries: `2025-12-25`, `12/25/2025`, `25.12.2025`.
+fn other_dates(text: &str) -> Vec<String> {
+    let parts: Vec<&str> = text.trim().split(['-', '/', '.']).collect();
+    let is_number = |part: &&str| part.bytes().all(|c| c.is_ascii_digit());
+    if parts.len() != 3 || !parts.iter().all(is_number) {
+        return Vec::new();
+    }
+    let widths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    let orders: &[[&str; 3]] = match widths[..] {
+        [4, 2, 2] => &[[parts[0], parts[1], parts[2]]],
+        // Month or day first: unknown which.
+        [2, 2, 4] => &[[parts[2], parts[0], parts[1]], [parts[2], parts[1], parts[0]]],
+        _ => return Vec::new(),
+    };
+    orders
+        .iter()
+        .flat_map(|[year, month, day]| {
+            [format!("{year}{month}{day}"), format!("{month}{day}{year}"), format!("{day}{month}{year}")]
+        })
+        .collect()
+}
+
+/// Tells whether a word of a request is an identifier that hardly means anything else: an address, or digits with signs or many
+/// of them.
+fn is_strong_identifier(text: &str) -> bool {
+    let count = text.chars().filter(|c| c.is_alphanumeric()).count();
+    let has_digit = text.contains(|c: char| c.is_ascii_digit());
+    let has_sign = text.contains(['@', '-', '_', '/', '.', ':', '#']);
+    count >= 4 && (text.contains('@') || (has_digit && (has_sign || count >= 6)))
 }
 
 /// Returns the words of a text without case and invisible characters. `way` says how other letters become Latin ones: 0 as they look,
 /// without accents; 1 the same, with `ue` for `ü`; 2 as they sound.
 fn words(text: &str, way: usize) -> Vec<Word> {
+    let text = &in_one_spelling(text);
     let spelled: String = match way {
-        0 => text.to_owned(),
+        0 => text.clone(),
         1 => text.chars().flat_map(char::to_lowercase).map(digraph).collect(),
         _ => text.chars().flat_map(char::to_lowercase).map(sound).collect(),
     };
@@ -129,8 +234,11 @@ fn words(text: &str, way: usize) -> Vec<Word> {
         if !c.is_alphanumeric() {
             between.push(c);
         } else if words.is_empty() || !between.is_empty() {
-            let is_glued = !words.is_empty() && matches!(between.as_str(), "." | "-" | "_" | "@");
-            words.push(Word { text: c.into(), is_glued });
+            // The code of a country is not part of the number behind it.
+            let is_code = words.last().is_some_and(|last: &Word| last.is_country_code);
+            let is_glued = !words.is_empty() && !is_code && matches!(between.as_str(), "." | "-" | "_" | "@");
+            let is_country_code = between.ends_with('+') && c.is_ascii_digit();
+            words.push(Word { text: c.into(), is_glued, is_country_code });
             between.clear();
         } else if let Some(word) = words.last_mut() {
             word.text.push(c);
@@ -279,6 +387,14 @@ fn sound(c: char) -> String {
 pub(crate) struct FoundRecord {
     pub(crate) record: RecordRef,
     pub(crate) text: String,
+    /// The rest of a memory of several statements.
+    pub(crate) rest: Option<String>,
+}
+
+impl FoundRecord {
+    fn new(record: RecordRef, text: &str) -> FoundRecord {
+        FoundRecord { record, text: shown(text), rest: None }
+    }
 }
 
 /// The records of the database: their ids and all of their texts.
@@ -323,7 +439,20 @@ pub(super) fn find(view: &View<'_>, text: &str, matter: &mut Matter) -> Result<V
         found = find_as(view, &reading)?;
         *matter = reading;
     }
+    view.read_all(|db| found.iter_mut().try_for_each(|one| add_rest(db, matter, one)))?;
     Ok(found)
+}
+
+/// Adds what stays of a current memory of which only some statements contain the matter.
+fn add_rest(db: &Connection, matter: &Matter, one: &mut FoundRecord) -> Result<()> {
+    let RecordRef::Entry(named) = &one.record else { return Ok(()) };
+    let entry = entry::get(db, named)?;
+    let beside = format!("{} {}", serde_json::to_string(&entry.tags)?, serde_json::to_string(&entry.data)?);
+    let is_current = entry.superseded_by.is_none() && entry.archived_at.is_none();
+    if is_current && !matter.is_in(&beside) {
+        one.rest = clause::without(&entry.content, &|part| matter.is_in(part));
+    }
+    Ok(())
 }
 
 pub(super) fn find_as(view: &View<'_>, matter: &Matter) -> Result<Vec<FoundRecord>> {
@@ -333,7 +462,7 @@ pub(super) fn find_as(view: &View<'_>, matter: &Matter) -> Result<Vec<FoundRecor
         // A tool's result, for example, has no passage.
         if !found.iter().any(known) {
             let record = RecordRef::Message(format!("{session}/"));
-            found.push(FoundRecord { record, text: shown(&line) });
+            found.push(FoundRecord::new(record, &line));
         }
     }
     for path in view.files().documents().paths() {
@@ -341,7 +470,7 @@ pub(super) fn find_as(view: &View<'_>, matter: &Matter) -> Result<Vec<FoundRecor
         let Some(bytes) = view.files().read(&path, u64::MAX)? else { continue };
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some(line) = text.lines().find(|line| matter.is_in(line)) {
-            found.push(FoundRecord { record: RecordRef::Document(path), text: shown(line) });
+            found.push(FoundRecord::new(RecordRef::Document(path), line));
         }
     }
     Ok(found)
@@ -357,7 +486,7 @@ pub(super) fn in_database(db: &Connection, matter: &Matter) -> Result<Vec<FoundR
                 && let Some(record) = record(kind, id)
                 && !found.iter().any(|one| one.record == record)
             {
-                found.push(FoundRecord { record, text: shown(text) });
+                found.push(FoundRecord::new(record, text));
             }
             Ok(ControlFlow::Continue(()))
         })?;
@@ -370,7 +499,7 @@ pub(super) fn in_database(db: &Connection, matter: &Matter) -> Result<Vec<FoundR
             blobs.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect();
         texts.push(row.get(3)?);
         if let Some(text) = texts.into_iter().find(|text| matter.is_in(text)) {
-            found.push(FoundRecord { record: RecordRef::Proposal(row.get(0)?), text: shown(&text) });
+            found.push(FoundRecord::new(RecordRef::Proposal(row.get(0)?), &text));
         }
         Ok(ControlFlow::Continue(()))
     })?;
@@ -418,6 +547,13 @@ mod tests {
             ("Müller", "Frau Mueller called", true),
             ("Ivan Petrov", "Сегодня звонил Иван Петров", true),
             ("+1 555 010 2233", "call 1-555-0102233", true),
+            ("415-555-0123", "phone +1-415-555-0123", true),
+            ("415-555-0123", "order 1-415-555-0123", false),
+            ("192.168.1.5", "host 192.168.001.005 is up", true),
+            ("192.168.1.5", "host 192.168.1.50 is up", false),
+            ("ada@example.com", "ada+news@example.com reads it", true),
+            ("2025-12-25", "the party of 12/25/2025", true),
+            ("2025-12-25", "the party of 12/26/2025", false),
         ] {
             assert_eq!(Matter::new(matter).unwrap().is_in(text), found, "{matter} in {text}");
         }
@@ -434,6 +570,9 @@ mod tests {
             ("John Smith prescription", "Patient John Smith was prescribed metformin", true),
             ("John Smith prescription", "Patient John Smithson is allergic", false),
             ("admin root access", "User admin has full root access", true),
+            ("Robert Smith / Bob Smith record", "Bob Smith was promoted", true),
+            ("the plate ABC-1234 / abc1234", "The compact plate is abc1234", true),
+            ("card 4111-1111-1111-1111", "Without signs: 4111111111111111", true),
         ] {
             let is_in = Matter::readings(request).iter().any(|reading| reading.is_in(text));
             assert_eq!(is_in, found, "{request} in {text}");

@@ -1,6 +1,7 @@
 //! Erases records for good, together with everything derived from them and with the data that other modules hold about
 //! them. A tombstone keeps the text from coming back unasked, and the audit log has the receipt.
 
+mod clause;
 mod find;
 mod record;
 
@@ -14,11 +15,11 @@ use super::workspace::change::{self, Change};
 use super::workspace::{checkpoint, proposal};
 use super::{entry, import, session, tombstone, workspace};
 use crate::base::error::Kind;
-use crate::base::ids::EntryRef;
+use crate::base::ids::{EntryId, EntryRef};
 use crate::base::redact::redact;
 use crate::base::{Error, FilePath, Result, Time};
 use crate::group::View;
-use crate::records::entry::ErasedEntry;
+use crate::records::entry::{Entry, ErasedEntry};
 use crate::store::Connection;
 use crate::store::audit;
 
@@ -39,12 +40,15 @@ pub struct Receipt {
     pub hash: String,
     /// When they were deleted.
     pub at: Time,
+    /// The numbers of memories that have what stays of deleted ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<i64>,
     /// Places that still contain some of it, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub still_in: Vec<String>,
 }
 
-redact! { Receipt { hash, still_in / records, audit_row, at } }
+redact! { Receipt { hash, still_in / records, audit_row, at, kept } }
 
 /// Deletes records for good, with everything derived from them.
 pub(crate) fn delete(view: &mut View<'_>, records: &[RecordRef]) -> Result<Receipt> {
@@ -57,7 +61,8 @@ pub(crate) fn delete(view: &mut View<'_>, records: &[RecordRef]) -> Result<Recei
         })
         .collect();
     change_documents(view, &paths, |path, text| if is_gone(path) { None } else { Some(text.to_owned()) })?;
-    erase_all(view, records, "delete", None)
+    let records: Vec<(RecordRef, Option<String>)> = records.iter().map(|one| (one.clone(), None)).collect();
+    erase_all(view, &records, "delete", None)
 }
 
 /// Finds every record that contains a matter.
@@ -68,15 +73,15 @@ pub(crate) fn matching(view: &View<'_>, matter: &str) -> Result<Vec<FoundRecord>
     }
 }
 
-/// Deletes everything that contains a matter. Of a document only the lines that contain it are removed; a checkpoint that
-/// contains it is deleted.
+/// Deletes everything that contains a matter. Of a document only the lines that contain it are removed, of a memory only the
+/// statements; a checkpoint that contains it is deleted.
 pub(crate) fn forget(view: &mut View<'_>, text: &str) -> Result<Receipt> {
     let Some(mut matter) = Matter::new(text) else { return Err(Error::NoRecord { given: text.to_owned() }) };
-    let found: Vec<RecordRef> =
-        find::find(view, text, &mut matter)?.into_iter().map(|one| one.record).collect();
+    let found: Vec<(RecordRef, Option<String>)> =
+        find::find(view, text, &mut matter)?.into_iter().map(|one| (one.record, one.rest)).collect();
     let paths: Vec<FilePath> = found
         .iter()
-        .filter_map(|record| match record {
+        .filter_map(|(record, _)| match record {
             RecordRef::Document(path) => Some(path.clone()),
             _ => None,
         })
@@ -119,16 +124,17 @@ fn change_documents(
     workspace::sync(view).map(drop)
 }
 
-/// Erases records of the database and their files, buries their texts and writes the receipt.
+/// Erases records of the database and their files, buries their texts and writes the receipt. Each comes with the text that stays
+/// of it, which becomes a memory of its own: nothing refers to the old one any more.
 fn erase_all(
     view: &mut View<'_>,
-    records: &[RecordRef],
+    records: &[(RecordRef, Option<String>)],
     action: &str,
     matter: Option<(&str, &Matter)>,
 ) -> Result<Receipt> {
     let caller = view.caller();
     let mut gone_files = 0;
-    for record in records {
+    for (record, _) in records {
         match record {
             RecordRef::Session(id) => session::remove_files(view, id)?,
             RecordRef::Message(reference) if matter.is_none() => {
@@ -144,14 +150,27 @@ fn erase_all(
         }
         gone_files += usize::from(!matches!(record, RecordRef::Session(_) | RecordRef::Message(_)));
     }
-    let (removed, (audit_row, hash)) = view.write(|tx| {
+    let (removed, kept, (audit_row, hash)) = view.write(|tx| {
         let mut removed = Removed::default();
-        for record in records {
+        let mut rests = Vec::new();
+        for (record, rest) in records {
+            let before = match (record, rest) {
+                (RecordRef::Entry(named), Some(rest)) => {
+                    entry::get(tx, named).ok().map(|entry| (entry, rest))
+                }
+                _ => None,
+            };
+            let restored = removed.restored.len();
             match record::erase(tx, record, &mut removed) {
                 // It went with a record before it.
                 Err(error) if error.kind() == Kind::NotFound => {}
                 erased => erased?,
             }
+            rests.extend(before.map(|(entry, rest)| (entry, rest, removed.restored.split_off(restored))));
+        }
+        let mut kept = Vec::new();
+        for (entry, rest, replaced) in rests {
+            kept.push(keep(tx, caller.now, entry, rest, &replaced)?);
         }
         match matter {
             None => record::bury(tx, caller.now, &removed.texts)?,
@@ -166,14 +185,29 @@ fn erase_all(
         let mut row = audit::Row::new(action).with("deleted", removed.ids.len() + gone_files);
         row.ids = removed.ids.iter().map(|gone| gone.reference.clone()).collect();
         row.append(tx, caller)?;
-        Ok((removed, audit::head(tx)?))
+        Ok((removed, kept, audit::head(tx)?))
     })?;
     let mut still_in = finish(view, &removed.ids)?;
     still_in.sort();
     view.forget_state();
     view.tell_write(action, "", removed.ids.len());
     let records = removed.ids.len() + gone_files;
-    Ok(Receipt { records, audit_row, hash, at: caller.now, still_in })
+    Ok(Receipt { records, audit_row, hash, at: caller.now, kept, still_in })
+}
+
+/// Stores what stays of an erased memory in its place. Returns the number of the new memory.
+fn keep(db: &Connection, now: Time, erased: Entry, rest: &str, replaced: &[i64]) -> Result<i64> {
+    let id = EntryId::new(now);
+    let kept = Entry { id, content: rest.to_owned(), supersedes: None, stale: Vec::new(), ..erased };
+    let kept = entry::insert(db, kept, None)?;
+    for number in replaced {
+        // It was deleted too if it contained the matter.
+        match entry::supersede(db, now, &EntryRef::Number(*number), &kept.id) {
+            Err(error) if error.kind() == Kind::NotFound => {}
+            done => drop(done?),
+        }
+    }
+    Ok(kept.number)
 }
 
 /// Removes deleted records from the write-ahead log and from the checkpoints. Returns the places that still have them.

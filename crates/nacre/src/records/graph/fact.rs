@@ -201,7 +201,7 @@ pub(crate) fn set_with(
         }
     }
     // The value that held at that moment ends then; a later value stays, and ends this one.
-    let (mut replaced, mut until, mut private) = (None, None, false);
+    let (mut replaced, mut until, mut private) = (None, None, origin.private_by_default);
     for other in before.iter().filter(|_| !multi) {
         if other.since <= origin.since {
             end(db, writer, other, origin.since)?;
@@ -260,6 +260,18 @@ fn confirm(
         db.run(sql, (known.number(), importance, permanent, category, private))?;
     }
     Ok(SetResult { fact: get(db, known.number())?, replaced: None, known: true, changed })
+}
+
+/// Shows a fact to shared sessions, or hides it from them.
+pub(crate) fn set_private(db: &Connection, reference: &str, private: bool) -> Result<()> {
+    let sql = "UPDATE facts SET private = $2 WHERE id = $1";
+    db.run(sql, (super::number(KIND, reference), private)).map(drop)
+}
+
+/// Tells whether a fact was read from documents or conversations, which decide who sees it.
+pub(crate) fn is_read(db: &Connection, reference: &str) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM facts WHERE id = $1 AND source IN ('document', 'conversation'))";
+    db.one(sql, [super::number(KIND, reference)], |row| row.get(0))
 }
 
 /// Tells whether a fact is hidden from shared sessions.

@@ -72,8 +72,17 @@ pub(crate) struct Origin<'a> {
     pub(crate) session: Option<&'a SessionId>,
     /// Whether it is hidden from shared sessions; `None` means as private as the fact it replaces.
     pub(crate) private: Option<bool>,
+    /// Whether a new one is, if it replaces none.
+    pub(crate) private_by_default: bool,
     /// The visibility of the writing session.
     pub(crate) visibility: Visibility,
+}
+
+impl Origin<'_> {
+    /// Returns whether a new record that replaces none is hidden from shared sessions.
+    fn hides_new(&self) -> bool {
+        self.private.unwrap_or(self.private_by_default)
+    }
 }
 
 /// A line that states something.

@@ -190,7 +190,7 @@ pub(crate) fn find_or_create(
     db.run("UPDATE entities SET root = id WHERE id = $1", [id])?;
     let sql =
         "INSERT INTO names (folded, name, entity, own, source, private) VALUES ($1, $2, $3, true, $4, $5)";
-    let private = origin.private.unwrap_or(false);
+    let private = origin.hides_new();
     let known_as = if category == "user" && !is_user(&name) { speaking(db, "user")? } else { None };
     db.run(sql, (folded, &name, id, source_name(origin.source), private))?;
     // Statements about `User` from before the name was known are about the same person.

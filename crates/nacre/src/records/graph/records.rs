@@ -179,6 +179,7 @@ impl Records {
             origin: RecordOrigin::Import,
             session: None,
             private: Some(private),
+            private_by_default: private,
             visibility: Visibility::Private,
         };
         let long_ago = Time::from_millis(0);

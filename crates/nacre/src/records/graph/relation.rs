@@ -159,12 +159,25 @@ pub(crate) fn add_with(
         later.map(|later| later.since),
         source_name(origin.source),
         origin.session,
-        origin.private.unwrap_or(false),
+        origin.hides_new(),
         origin.origin,
     );
     let relation = get(db, db.one(sql, values, |row| row.get(0))?)?;
     writer.insert(&relation.passage())?;
     Ok(AddResult { relation, known: false })
+}
+
+/// Shows a relation to shared sessions, or hides it from them.
+pub(crate) fn set_private(db: &Connection, reference: &str, private: bool) -> Result<()> {
+    let sql = "UPDATE relations SET private = $2 WHERE id = $1";
+    db.run(sql, (super::number(KIND, reference), private)).map(drop)
+}
+
+/// Tells whether a relation was read from documents or conversations, which decide who sees it.
+pub(crate) fn is_read(db: &Connection, reference: &str) -> Result<bool> {
+    let sql =
+        "SELECT EXISTS (SELECT 1 FROM relations WHERE id = $1 AND source IN ('document', 'conversation'))";
+    db.one(sql, [super::number(KIND, reference)], |row| row.get(0))
 }
 
 fn get(db: &Connection, id: i64) -> Result<Relation> {

@@ -99,6 +99,7 @@ pub(crate) fn import(db: &Connection, now: Time, session: &SessionId, seed: &See
         origin: RecordOrigin::Person,
         session: Some(session),
         private: None,
+        private_by_default: false,
         visibility: Visibility::Private,
     };
     for category in &seed.categories {

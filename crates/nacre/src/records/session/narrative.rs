@@ -191,6 +191,7 @@ pub(super) fn store(
             source: Source::Narrative,
             origin: ingest::origin(tx, session)?.unwrap_or_default().weakest(RecordOrigin::of(caller)),
             visibility: caller.visibility,
+            private: caller.visibility.is_private(),
             project: Place::of_caller(caller),
         };
         // As private as the conversation.

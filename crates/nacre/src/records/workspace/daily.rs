@@ -3,6 +3,10 @@
 //!
 //! `memory/2026-02-18.md` is the log of a day in the person's time zone. Nacre writes to `memory/daily`
 //! instead if that folder has logs or `log.folder` selects it.
+//!
+//! With `visibility.private_writes`, that log belongs to private sessions: Nacre marks it private when it
+//! creates it. If someone else made it and did not mark it, private sessions write to `2026-02-18-private.md`.
+//! Shared sessions write to `2026-02-18-shared.md`, whether there is a private log or not.
 //! The archive is `memory/archive`, with one file per day under the same name, so that archived lines keep
 //! their date. It is searched like any document, but not loaded at the start of a session.
 
@@ -22,6 +26,7 @@ use crate::store::event::payload;
 
 use crate::base::Day;
 use crate::base::caller::Visibility;
+use crate::base::settings::Visibility as Visible;
 use crate::base::{Error, Result, settings};
 use crate::records::entry::MAX_CONTENT_CHARS;
 
@@ -133,9 +138,9 @@ pub(crate) struct ExtendedLog {
 pub(crate) fn extend(held: &LockedWorkspace<'_>, draft: &Draft) -> Result<ExtendedLog> {
     let caller = held.view.caller();
     let (line, day) = (draft.line()?, caller.zone.day(caller.now));
-    let path = path_of(&held.view, day);
+    let (path, hidden) = path_of(&held.view, day);
     let before = held.read(&path)?;
-    let now = before.clone().unwrap_or_else(|| format!("# {day}\n\n").into_bytes());
+    let now = before.clone().unwrap_or_else(|| head(day, hidden).into_bytes());
     let no_text = |_| Error::BadPath { given: path.to_string(), problem: "is not a text file" };
     let text = read_text(&now).map_err(no_text)?;
     let found = text.lines().position(|there| there.trim() == line);
@@ -185,27 +190,59 @@ impl Draft {
 /// A daily log as the session can see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogText {
-    /// The path of the log.
+    /// The path of the log to which the session writes.
     pub path: String,
-    /// The text of the log; empty if it does not exist.
+    /// The text of all logs of the day; empty if there are none.
     pub text: String,
 }
 
-/// Returns today's log.
+/// Returns today's logs.
 pub fn today(view: &View<'_>) -> Result<LogText> {
     let caller = view.caller();
     allow(caller)?;
-    let path = path_of(view, caller.zone.day(caller.now));
-    let text = super::text(view, caller.visibility, path.as_str(), change::MAX_FILE_BYTES);
-    Ok(LogText { path: path.to_string(), text: redact::document(&text).into_owned() })
+    let day = caller.zone.day(caller.now);
+    let (path, _) = path_of(view, day);
+    let text = |path: FilePath| super::text(view, caller.visibility, path.as_str(), change::MAX_FILE_BYTES);
+    let texts: Vec<String> =
+        paths_of_day(folder(view), day).map(text).filter(|text| !text.is_empty()).collect();
+    Ok(LogText { path: path.to_string(), text: redact::document(&texts.join("\n")).into_owned() })
 }
 
-/// Returns the path of a day's log.
-fn path_of(view: &View<'_>, day: Day) -> FilePath {
+/// The ends of the names of a day's logs: of all sessions, of private and of shared ones.
+const NAME_ENDS: [&str; 3] = ["", "-private", "-shared"];
+
+/// Returns the paths that the logs of a day can have.
+fn paths_of_day(folder: &str, day: Day) -> impl Iterator<Item = FilePath> {
+    NAME_ENDS.iter().map(move |end| format!("{folder}/{day}{end}.md").parse().expect("a day is a name"))
+}
+
+/// Returns the paths that the logs of a day can have, in both layouts.
+pub(crate) fn all_paths_of_day(day: Day) -> impl Iterator<Item = FilePath> {
+    [LOG_FOLDER, DAILY_FOLDER].into_iter().flat_map(move |folder| paths_of_day(folder, day))
+}
+
+fn folder(view: &View<'_>) -> &'static str {
     let own = view.settings().log.folder == settings::LogFolder::Daily;
     let used = own || logs_in(view, DAILY_FOLDER).next().is_some();
-    let folder = if used { DAILY_FOLDER } else { LOG_FOLDER };
-    format!("{folder}/{day}.md").parse().expect("a day is a name")
+    if used { DAILY_FOLDER } else { LOG_FOLDER }
+}
+
+/// Returns the path of the log to which this session writes, and whether it is private.
+fn path_of(view: &View<'_>, day: Day) -> (FilePath, bool) {
+    let [every, private, shared] = NAME_ENDS.map(|end| {
+        let path = format!("{}/{day}{end}.md", folder(view));
+        path.parse::<FilePath>().expect("a day is a name")
+    });
+    let Visible { private_writes, private: rules } = &view.settings().visibility;
+    match view.caller().visibility {
+        _ if !private_writes => (every, false),
+        Visibility::Shared => (shared, false),
+        Visibility::Private => {
+            let there = view.files().read(&every, change::MAX_FILE_BYTES).ok().flatten();
+            let open = there.is_some_and(|text| Visibility::Shared.sees_file(rules, every.as_str(), &text));
+            (if open { private } else { every }, true)
+        }
+    }
 }
 
 /// A log file. Its name begins with its day.
@@ -235,6 +272,60 @@ fn logs_in(view: &View<'_>, folder: &str) -> impl Iterator<Item = Log> {
         name[10..].starts_with(['.', '-', '_', ' ']).then_some(())?;
         Some(Log { day, path: format!("{folder}/{name}").parse().ok()? })
     })
+}
+
+/// Tells whether a path is that of a daily log, archived ones included.
+pub(crate) fn is_log(path: &FilePath) -> bool {
+    let folder = path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
+    let name = path.names().next_back().and_then(|name| name.strip_suffix(".md"));
+    let day = name.and_then(|name| name.get(..10)).and_then(Day::parse);
+    [LOG_FOLDER, DAILY_FOLDER, ARCHIVE_FOLDER].contains(&folder) && day.is_some()
+}
+
+/// Moves a line, counted from 1, and what belongs to it to the log of its day that shared sessions see, or to the private one.
+/// Returns its new place.
+pub(crate) fn set_private(
+    view: &mut View<'_>,
+    path: &FilePath,
+    number: usize,
+    hidden: bool,
+) -> Result<String> {
+    let missing = || Error::NoRecord { given: format!("{path}:{number}") };
+    let caller = view.caller();
+    let rules = view.settings().visibility.private.clone();
+    let mut held = change::lock(view)?;
+    let before = held.read(path)?.ok_or_else(missing)?;
+    let is_hidden = !Visibility::Shared.sees_file(&rules, path.as_str(), &before);
+    if is_hidden == hidden {
+        return Ok(format!("{path}:{number}"));
+    }
+    let text = std::str::from_utf8(&before).map_err(|_| missing())?;
+    let lines = lines::lines(text);
+    let at = number.checked_sub(1).filter(|at| *at < lines.len()).ok_or_else(missing)?;
+    if !matches!(lines[at].kind, lines::Kind::Bullet { .. } | lines::Kind::Other { .. }) {
+        return Err(missing());
+    }
+    let moved = lines::belonging(&lines, at);
+    let join = |part: &[lines::Line<'_>]| part.iter().map(|line| line.full).collect::<String>();
+    let kept = join(&lines[..moved.start]) + &join(&lines[moved.end..]);
+    let (folder, name) = path.as_str().rsplit_once('/').ok_or_else(missing)?;
+    let day = name.get(..10).and_then(Day::parse).ok_or_else(missing)?;
+    let end = if hidden { "private" } else { "shared" };
+    let target: FilePath = format!("{folder}/{day}-{end}.md").parse()?;
+    let old = held.read(&target)?;
+    let base = old.clone().unwrap_or_else(|| head(day, hidden).into_bytes());
+    let line = String::from_utf8_lossy(&base).lines().count() + 1;
+    let after = edit::append(&base, join(&lines[moved]).trim_end(), LastLine::AsBefore);
+    let changes = [
+        Change { path: target.clone(), before: old, after: Some(after) },
+        Change { path: path.clone(), before: Some(before.clone()), after: Some(kept.into_bytes()) },
+    ];
+    held.commit("share", &changes, |tx| {
+        audit::Row::new("record_share").id(path).id(&target).with("lines", 1).append(tx, caller)
+    })?;
+    drop(held);
+    super::sync::sync(view)?;
+    Ok(format!("{target}:{line}"))
 }
 
 /// Decodes the text of a file. The error says why it is not text.
@@ -308,7 +399,7 @@ fn retire_one(view: &mut View<'_>, log: &Log, keep: &settings::Log, age: i64) ->
     let hidden = !Visibility::Shared.sees_file(&private, log.path.as_str(), &before);
     let archive = archive_of(log, hidden)?;
     let old = held.read(&archive)?;
-    let new = || archive_head(log.day, hidden).into_bytes();
+    let new = || head(log.day, hidden).into_bytes();
     let mut after = old.clone().unwrap_or_else(new);
     if !after.is_empty() && !after.ends_with(b"\n") {
         after.extend(edit::line_end(&String::from_utf8_lossy(&before)).bytes());
@@ -370,14 +461,14 @@ fn split<'t>(text: &'t str, lines_to_move: &[bool]) -> (Vec<&'t str>, Vec<&'t st
 fn archive_of(log: &Log, hidden: bool) -> Result<FilePath> {
     let name = log.name();
     let name = match hidden {
-        true => format!("{}-private.md", &name[..name.len() - ".md".len()]),
-        false => name.to_owned(),
+        true if !name.ends_with("-private.md") => format!("{}-private.md", &name[..name.len() - ".md".len()]),
+        _ => name.to_owned(),
     };
     format!("{ARCHIVE_FOLDER}/{name}").parse()
 }
 
-/// Returns the beginning of a new archive file.
-fn archive_head(day: Day, hidden: bool) -> String {
+/// Returns the beginning of a new log or archive file.
+fn head(day: Day, hidden: bool) -> String {
     let front = if hidden { "---\nprivate: true\n---\n" } else { "" };
     format!("{front}# {day}\n\n")
 }
@@ -421,7 +512,7 @@ mod tests {
 
     #[test]
     fn a_process_that_dies_while_it_appends_leaves_the_line_once() {
-        let log = Some("# a day\n\n- [note|i=0.5] before\n");
+        let log = Some("---\nprivate: true\n---\n# a day\n\n- [note|i=0.5] before\n");
         for (there, named) in [(None, "linked"), (log, "exchanged")] {
             for point in ["decided", "written aside", named, "one file done"] {
                 let (_folder, mut group, caller) = place();
@@ -436,8 +527,8 @@ mod tests {
                 // The caller got no answer and tries again.
                 let again = append(&mut group.enter(&caller).unwrap(), &draft("Shipped")).unwrap();
                 assert!(again.duplicate, "{point}");
-                let head = there.unwrap_or("# 2026-02-18\n\n");
-                let expected = format!("{head}- [note|i=0.5] Shipped\n");
+                let new = head(Day::parse("2026-02-18").unwrap(), true);
+                let expected = format!("{}- [note|i=0.5] Shipped\n", there.unwrap_or(&new));
                 assert_eq!(get(&group, "memory/2026-02-18.md"), expected, "{point}");
             }
         }

@@ -385,7 +385,16 @@ impl Batch {
 
 fn from_document(path: &str, now: Time, since: Time) -> graph::Origin<'static> {
     let (source, visibility) = (graph::Source::Document, Visibility::Private);
-    graph::Origin { now, since, source, origin: origin(path), session: None, private: None, visibility }
+    graph::Origin {
+        now,
+        since,
+        source,
+        origin: origin(path),
+        session: None,
+        private: None,
+        private_by_default: false,
+        visibility,
+    }
 }
 
 /// Returns the origin of a document: what a person imported from another program is not their own text.

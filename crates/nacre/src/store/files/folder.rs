@@ -101,7 +101,11 @@ impl Folder {
         path: &FilePath,
         work: impl FnOnce(File) -> io::Result<T>,
     ) -> Result<Option<T>> {
-        match self.open(path).and_then(|file| Ok(work(file)?)) {
+        let opened = self.open(path).and_then(|file| match walk::has_second_name(&self.at(path)) {
+            true => Err(OpenFailure::SecondName),
+            false => Ok(file),
+        });
+        match opened.and_then(|file| Ok(work(file)?)) {
             Ok(done) => Ok(Some(done)),
             Err(refused) => refused.error(self, path).map_or(Ok(None), Err),
         }
@@ -122,6 +126,8 @@ pub(super) enum OpenFailure {
     Link,
     /// It is a folder, a pipe or a device.
     NotAFile,
+    /// It has a second hard link.
+    SecondName,
     /// An I/O error.
     Io(io::Error),
 }
@@ -144,6 +150,7 @@ impl OpenFailure {
             OpenFailure::Absent => None,
             OpenFailure::Link => bad("goes through a link, and links are not followed"),
             OpenFailure::NotAFile => bad("is not a file"),
+            OpenFailure::SecondName => bad(walk::SECOND_NAME),
             OpenFailure::Io(problem) => Some(Error::io(&files.at(path))(problem)),
         }
     }

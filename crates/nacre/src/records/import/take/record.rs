@@ -268,6 +268,7 @@ impl Importer<'_> {
             source: entry::Source::Migration,
             origin: self.origin,
             visibility: self.caller.visibility,
+            private: false,
             project: entry::Place::Unknown,
         };
         let edit = Edit {
@@ -395,6 +396,7 @@ impl Importer<'_> {
             session: Some(&self.caller.session),
             // A private fact stays private if the source does not mark it.
             private: item.private.then_some(true),
+            private_by_default: false,
             visibility: self.caller.visibility,
         }
     }
