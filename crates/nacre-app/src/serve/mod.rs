@@ -17,6 +17,7 @@ mod quota;
 mod reply;
 mod rest;
 mod state;
+mod sync;
 mod telemetry;
 pub mod token;
 
@@ -132,6 +133,7 @@ fn router(state: Arc<State>) -> Router {
         .route("/v1/recalls", get(recalls))
         .route("/v1/overview", get(overview::show))
         .route("/metrics", get(metrics))
+        .merge(sync::routes())
         .merge(mcp(&state));
     if is_enabled("memory-tool") {
         inside = inside.route("/v1/memory-tool", post(memory_tool::answer));
