@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use nacre::call::StoreRequest;
-use nacre::sync::RoundOptions;
+use nacre::sync::{Place, RoundOptions};
 use nacre::{Caller, Group, Home, Settings};
 use serde::Serialize;
 
@@ -61,7 +61,7 @@ fn group(home: &std::path::Path) -> Result<Group> {
 
 fn measure(operations: usize) -> Result<Measured> {
     let folder = tempfile::tempdir()?;
-    let carrier = folder.path().join("carrier");
+    let carrier = Place::Folder(folder.path().join("carrier"));
     let caller = Caller::person("bench".parse()?, now());
     let mut words = Words::default();
     let (mut first, mut second) =

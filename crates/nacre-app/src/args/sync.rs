@@ -1,6 +1,6 @@
 //! One memory on several machines.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 
 use clap::{Args, Subcommand};
 
@@ -10,8 +10,10 @@ Examples:
   nacre sync init ~/Sync/nacre          on the first machine, in a folder that Syncthing, iCloud or Dropbox copies
   nacre sync invite                     shows the phrase for another machine
   nacre sync join ~/Sync/nacre          on the other machine; asks for the phrase
+  nacre sync join https://host          over another machine's `nacre serve`; asks for the phrase and a token
   nacre sync                            one round now; a running server does this by itself
-  nacre sync status")]
+  nacre sync status
+  nacre sync remove laptop              shuts out a machine that was lost or stolen")]
 pub struct Sync {
     /// Send deletions even if most of the synced records are gone on this machine
     #[arg(long)]
@@ -22,24 +24,39 @@ pub struct Sync {
 
 #[derive(Debug, Subcommand)]
 pub enum SyncVerb {
-    /// Start to sync this group over a folder
+    /// Start to sync this group over a folder or a server
     Init {
-        /// The folder that your sync tool copies between your machines
-        folder: PathBuf,
+        /// The folder that your sync tool copies between your machines, or the URL of another machine's `nacre serve`; its token is
+        /// read from standard input
+        #[arg(value_name = "FOLDER|URL")]
+        place: OsString,
         /// The name of this machine in the status [default: its host name]
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
     },
-    /// Join the memory that a folder carries; the phrase is read from standard input
+    /// Join the memory that a folder or a server carries; the phrase is read from standard input
     Join {
-        /// The folder that your sync tool copies between your machines
-        folder: PathBuf,
+        /// The folder that your sync tool copies between your machines, or the URL of another machine's `nacre serve`; its token is
+        /// read from standard input, after the phrase
+        #[arg(value_name = "FOLDER|URL")]
+        place: OsString,
         /// The name of this machine in the status [default: its host name]
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
     },
     /// Show the phrase with which another machine joins. A person who has it can read the memory
-    Invite,
+    Invite {
+        /// Show it as a QR code too
+        #[arg(long)]
+        qr: bool,
+    },
+    /// Replace the key of the memory; the machines that are synced take the new one by themselves
+    Rotate,
+    /// Shut out a machine that was lost or stolen, and replace the key of the memory
+    Remove {
+        /// The name of the machine, or its device id
+        machine: String,
+    },
     /// Show the machines, how far each has read, and where deletions have arrived
     Status {
         /// Show where the deletion of this memory has arrived

@@ -351,7 +351,10 @@ fn needs(command: &Command) -> Needs {
             Needs::Person("keep a stale memory")
         }
         Command::Sync(args) => match &args.verb {
-            Some(args::SyncVerb::Invite | args::SyncVerb::Init { .. }) => Needs::Person("invite a machine"),
+            Some(args::SyncVerb::Invite { .. } | args::SyncVerb::Init { .. }) => {
+                Needs::Person("invite a machine")
+            }
+            Some(args::SyncVerb::Rotate | args::SyncVerb::Remove { .. }) => Needs::Person("replace the key"),
             Some(args::SyncVerb::Join { .. } | args::SyncVerb::Leave) => {
                 Needs::Person("change what is synced")
             }

@@ -1,12 +1,13 @@
 //! One memory on several machines.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use nacre::sync::{RoundOptions, RoundReport, SyncStatus};
+use nacre::sync::{Place, RoundOptions, RoundReport, SyncStatus};
+use qrcodegen::{QrCode, QrCodeEcc};
 use serde_json::json;
 
 use crate::args::{Sync, SyncVerb};
@@ -16,16 +17,19 @@ use crate::render::{self, Failure, Progress, line};
 pub fn run(context: &Context, args: Sync) -> Result<ExitCode> {
     match args.verb {
         None => round(context, args.allow_deletions),
-        Some(SyncVerb::Init { folder, name }) => init(context, &folder, name),
-        Some(SyncVerb::Join { folder, name }) => join(context, &folder, name),
-        Some(SyncVerb::Invite) => {
+        Some(SyncVerb::Init { place, name }) => init(context, &place, name),
+        Some(SyncVerb::Join { place, name }) => join(context, &place, name),
+        Some(SyncVerb::Invite { qr }) => {
             let phrase = context.enter_whole("sync invite", |view| nacre::sync::invite(view))?;
-            match context.global.json {
-                true => render::json(&json!({ "phrase": phrase }))?,
-                false => render::out(&invitation(&phrase))?,
+            match (context.global.json, qr) {
+                (true, _) => render::json(&json!({ "phrase": phrase }))?,
+                (false, true) => render::out(&format!("{}\n{}", qr_code(&phrase)?, invitation(&phrase)))?,
+                (false, false) => render::out(&invitation(&phrase))?,
             }
             Ok(ExitCode::SUCCESS)
         }
+        Some(SyncVerb::Rotate) => replace_key(context, None),
+        Some(SyncVerb::Remove { machine }) => replace_key(context, Some(&machine)),
         Some(SyncVerb::Status { deleted: Some(id) }) => deleted(context, &id),
         Some(SyncVerb::Status { deleted: None }) => {
             let status = context.enter_whole("sync status", |view| nacre::sync::status(view))?;
@@ -48,20 +52,54 @@ pub fn run(context: &Context, args: Sync) -> Result<ExitCode> {
 
 fn invitation(phrase: &str) -> String {
     format!(
-        "{phrase}\n\nOn the other machine, run `nacre sync join DIR` and type this phrase. A person who has the phrase and the folder \
-         can read\neverything that is synced: do not send it over the tool that copies the folder."
+        "{phrase}\n\nOn the other machine, run `nacre sync join` with this folder or URL and type this phrase. A person who has the phrase \
+         and\nthe folder can read everything that is synced: do not send it over the tool that copies the folder."
     )
 }
 
-/// Returns a folder from the root, so that it is found from everywhere.
-fn whole_path(folder: &Path) -> Result<PathBuf> {
-    let is_url = folder.to_str().is_some_and(|given| given.contains("://"));
-    if is_url {
-        let hint = "give a folder that a tool copies between your machines, or mount the other machine's";
-        let message = "sync needs a folder, and this is a URL".to_owned();
-        return Err(Failure::invalid("not_a_folder", message, hint).into());
+/// Returns a QR code for a terminal: two rows of modules to a line, dark on light whatever the colours of the terminal.
+fn qr_code(text: &str) -> Result<String> {
+    let code =
+        QrCode::encode_text(&text.to_uppercase(), QrCodeEcc::Medium).context("the phrase has no QR code")?;
+    let border = 2;
+    let is_light = |x, y| !code.get_module(x, y);
+    let rows = (-border..code.size() + border).step_by(2);
+    let row = |y| -> String {
+        let module = |x| match (is_light(x, y), is_light(x, y + 1)) {
+            (true, true) => '█',
+            (true, false) => '▀',
+            (false, true) => '▄',
+            (false, false) => ' ',
+        };
+        (-border..code.size() + border).map(module).collect()
+    };
+    Ok(rows.map(|y| format!("\x1b[97;40m{}\x1b[0m\n", row(y))).collect())
+}
+
+/// Returns the place that was given: a URL, or a folder from the root, so that it is found from everywhere.
+fn place(context: &Context, given: &OsStr) -> Result<Place> {
+    match given.to_str().filter(|given| given.contains("://")) {
+        Some(url) => {
+            let secret =
+                read_line(context, "type a token of that server, from `nacre token add NAME` there:")?;
+            if secret.is_empty() {
+                let hint = "type it when you are asked, or pipe it in, after the phrase if there is one";
+                return Err(Failure::invalid("no_token", "the token is missing".into(), hint).into());
+            }
+            Ok(Place::Server { url: url.to_owned(), token: nacre::Secret::new(&secret) })
+        }
+        None => Ok(Place::Folder(std::path::absolute(given).context("the current folder can't be read")?)),
     }
-    std::path::absolute(folder).context("the current folder can't be read")
+}
+
+/// Reads a line of standard input. A person at a terminal is told what to type.
+fn read_line(context: &Context, request: &str) -> Result<String> {
+    if std::io::stdin().is_terminal() && !context.global.json {
+        render::note(request);
+    }
+    let mut text = String::new();
+    std::io::stdin().read_line(&mut text).context("standard input can't be read")?;
+    Ok(text.trim().to_owned())
 }
 
 /// Returns what to call this machine.
@@ -80,48 +118,74 @@ fn host_name() -> Option<String> {
     None
 }
 
-fn init(context: &Context, folder: &Path, name: Option<String>) -> Result<ExitCode> {
-    let folder = whole_path(folder)?;
+fn init(context: &Context, given: &OsStr, name: Option<String>) -> Result<ExitCode> {
+    let place = place(context, given)?;
     let name = machine_name(name);
     let bar = Progress::busy(context.global.json, "Sealing the memory");
-    let report = context.enter_whole("sync init", |view| nacre::sync::init(view, &folder, &name));
+    let report = context.enter_whole("sync init", |view| nacre::sync::init(view, &place, &name));
     drop(bar);
     let report = report?;
     let phrase = context.enter_whole("sync invite", |view| nacre::sync::invite(view))?;
     if context.global.json {
-        render::json(&json!({ "folder": folder, "phrase": phrase, "round": report }))?;
+        render::json(&json!({ "carrier": place.to_string(), "phrase": phrase, "round": report }))?;
         return Ok(ExitCode::SUCCESS);
     }
     render::out(&format!(
-        "This group is synced over {}: {}.\n\nThe phrase for your other machines:\n\n  {}",
-        folder.display(),
+        "This group is synced over {place}: {}.\n\nThe phrase for your other machines:\n\n  {}",
         render::count(report.sent, "record sent", "records sent"),
         invitation(&phrase)
     ))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn join(context: &Context, folder: &Path, name: Option<String>) -> Result<ExitCode> {
-    let folder = whole_path(folder)?;
+fn join(context: &Context, given: &OsStr, name: Option<String>) -> Result<ExitCode> {
     let name = machine_name(name);
-    let phrase = read_phrase(context)?;
+    let phrase =
+        read_line(context, "type the phrase that `nacre sync invite` shows on a machine that is synced:")?;
+    if phrase.is_empty() {
+        let hint = "type it when you are asked, or pipe it in: `nacre sync join DIR < phrase.txt`";
+        return Err(Failure::invalid("no_phrase", "the phrase is missing".into(), hint).into());
+    }
+    let place = place(context, given)?;
     let bar = Progress::busy(context.global.json, "Reading the logs of the other machines");
-    let report = context.enter_whole("sync join", |view| nacre::sync::join(view, &folder, &phrase, &name));
+    let report = context.enter_whole("sync join", |view| nacre::sync::join(view, &place, &phrase, &name));
     drop(bar);
     told(context, &report?)
 }
 
-fn read_phrase(context: &Context) -> Result<String> {
-    if std::io::stdin().is_terminal() && !context.global.json {
-        render::note("type the phrase that `nacre sync invite` shows on a machine that is synced:");
+fn replace_key(context: &Context, remove: Option<&str>) -> Result<ExitCode> {
+    let bar = Progress::busy(context.global.json, "Sealing the memory with a new key");
+    let report = context.enter_whole("sync rotate", |view| nacre::sync::replace_key(view, remove));
+    drop(bar);
+    let report = report?;
+    if context.global.json {
+        render::json(&report)?;
+        return Ok(ExitCode::SUCCESS);
     }
-    let mut phrase = String::new();
-    std::io::stdin().read_line(&mut phrase).context("standard input can't be read")?;
-    if phrase.trim().is_empty() {
-        let hint = "type it when you are asked, or pipe it in: `nacre sync join DIR < phrase.txt`";
-        return Err(Failure::invalid("no_phrase", "the phrase is missing".into(), hint).into());
+    let list = |names: &[String]| names.iter().map(|name| line(name, 40)).collect::<Vec<_>>().join(", ");
+    let mut text = "The key was replaced.\n".to_owned();
+    if let Some(removed) = &report.removed {
+        let _ = writeln!(
+            text,
+            "{} is shut out: it can't read or write anything from now on. What it already has stays there. Revoke its access to the \
+             folder or server too.",
+            line(removed, 40)
+        );
     }
-    Ok(phrase)
+    if !report.invited.is_empty() {
+        let _ =
+            writeln!(text, "These machines take the new key in their next round: {}.", list(&report.invited));
+    }
+    if !report.by_phrase.is_empty() {
+        let _ = writeln!(
+            text,
+            "Run `nacre sync join` with the new phrase on these machines: {}.",
+            list(&report.by_phrase)
+        );
+    }
+    let _ = writeln!(text, "\nThe new phrase for other machines:\n\n  {}", invitation(&report.phrase));
+    render::out(&text)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn round(context: &Context, allow_deletions: bool) -> Result<ExitCode> {
@@ -138,6 +202,9 @@ fn told(context: &Context, report: &RoundReport) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();
+    if report.new_key {
+        text.push_str("Another machine replaced the key of the memory. This machine has the new one now.\n");
+    }
     if report.new_device {
         text.push_str(
             "This machine was copied or restored from a backup. It is a new device now, and nothing was lost.\n",
@@ -175,7 +242,7 @@ fn told(context: &Context, report: &RoundReport) -> Result<ExitCode> {
 
 fn shown(context: &Context, status: &SyncStatus) -> String {
     let now = context.now();
-    let mut text = format!("Synced over {}\n", status.folder.display());
+    let mut text = format!("Synced over {}\n", status.carrier);
     let active: Vec<_> = status.machines.iter().filter(|machine| !machine.left).collect();
     let current = active.iter().filter(|machine| machine.behind == 0).count();
     let _ = writeln!(

@@ -18,6 +18,7 @@ mod reply;
 mod rest;
 mod sharing;
 mod state;
+mod sync;
 mod telemetry;
 pub mod token;
 
@@ -134,6 +135,7 @@ fn router(state: Arc<State>) -> Router {
         .route("/v1/overview", get(overview::show))
         .route("/v1/sharing", get(sharing::show))
         .route("/metrics", get(metrics))
+        .merge(sync::routes())
         .merge(mcp(&state));
     if is_enabled("memory-tool") {
         inside = inside.route("/v1/memory-tool", post(memory_tool::answer));

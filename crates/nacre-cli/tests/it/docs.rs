@@ -109,6 +109,8 @@ const PARSED: &[(&str, &str)] = &[
     ("nacre serve", "it serves until it is stopped, on a port that may be taken; `serve.rs` runs it"),
     ("nacre admin", "it needs a database server; `team.rs` runs it"),
     ("nacre move", "it needs a database server; `team.rs` runs it"),
+    ("nacre sync init https", "it needs a server with a certificate; `sync.rs` runs it over loopback"),
+    ("nacre sync remove", "it needs a second machine; `sync.rs` runs it"),
     ("nacre sync join", "it asks for the phrase of another machine; `sync.rs` runs it"),
     ("nacre sync status --deleted", "it needs a deletion on a synced machine; `sync.rs` runs it"),
     ("nacre show 12 --as-of", "it needs a memory that is a day old; `sync.rs` runs it"),

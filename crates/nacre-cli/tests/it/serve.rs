@@ -45,6 +45,16 @@ impl Served {
         Served { sealed, child, port, key }
     }
 
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Starts it on a port that it had before.
+    pub fn start_again(&mut self, port: &str) {
+        (self.child, self.port, self.key) =
+            Served::start(&self.sealed, &["--listen", &format!("127.0.0.1:{port}")]);
+    }
+
     /// Stops it and starts it again with other arguments.
     fn restart(&mut self, args: &[&str]) {
         self.stop();
@@ -52,7 +62,10 @@ impl Served {
     }
 
     fn start(sealed: &Sealed, args: &[&str]) -> (Child, u16, String) {
-        let mut command = sealed.command(["serve", "--listen", "127.0.0.1:0"]);
+        let mut command = sealed.command(["serve"]);
+        if !args.contains(&"--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
         let child = command.args(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let begun = Instant::now();
         let noted: Value = loop {
@@ -109,7 +122,7 @@ impl Served {
     }
 
     /// Ends it as a service manager does, and returns its exit code and how long it took.
-    fn stop(&mut self) -> (Option<i32>, Duration) {
+    pub fn stop(&mut self) -> (Option<i32>, Duration) {
         let begun = Instant::now();
         Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
         let code = self.child.wait().unwrap().code();

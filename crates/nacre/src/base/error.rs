@@ -89,21 +89,57 @@ errors! {
     #[error("this group is not synced")]
     SyncOff => "sync_off", Conflict,
         "`nacre sync init DIR` starts, and `nacre sync join DIR` joins a memory that another machine started";
-    #[error("this group is already synced over `{}`", folder.display())]
-    SyncOn { folder: PathBuf } => "sync_on", Conflict, "`nacre sync leave` ends that first; nothing is deleted";
+    #[error("this group is already synced over `{carrier}`")]
+    SyncOn { carrier: String } => "sync_on", Conflict, "`nacre sync leave` ends that first; nothing is deleted";
     #[error("another process is syncing this group")]
     SyncBusy => "sync_busy", Unavailable, "wait a moment and try again";
     #[error("the phrase {problem}")]
     BadPhrase { problem: &'static str } => "bad_phrase", Invalid,
         "run `nacre sync invite` on a machine that is synced, and type its phrase again";
-    #[error("the phrase does not belong to the memory in `{}`", path.display())]
-    WrongPhrase { path: PathBuf } => "wrong_phrase", Denied,
-        "nothing was written; run `nacre sync invite` on a machine that is synced over this folder";
-    #[error("`{}` already carries a synced memory", path.display())]
-    CarrierTaken { path: PathBuf } => "carrier_taken", Conflict,
-        "join it with `nacre sync join DIR`, or choose another folder";
-    #[error("there is no synced memory in `{}`", path.display())]
-    CarrierGone { path: PathBuf } => "carrier_gone", Unavailable,
+    #[error("`sync.groups` does not name group `{group}`")]
+    SyncExcluded { group: GroupName } => "sync_excluded", Denied,
+        "nothing was sent; add the group to `sync.groups`, or empty that setting";
+    #[error("the phrase does not belong to the memory in `{carrier}`")]
+    WrongPhrase { carrier: String } => "wrong_phrase", Denied,
+        "nothing was written; run `nacre sync invite` on a machine that is synced over this place";
+    #[error("the key of the memory in `{carrier}` was replaced, and this machine was not invited to the new one")]
+    SyncKeyReplaced { carrier: String } => "sync_key_replaced", Denied,
+        "nothing was changed; if this machine is to stay, run `nacre sync invite` on another one, and here `nacre sync join` with \
+         the new phrase";
+    #[error("this machine can't remove itself")]
+    SyncRemovesItself => "sync_removes_itself", Invalid,
+        "run `nacre sync leave` here, and `nacre sync rotate` on another machine if the key has to change";
+    #[error("no machine is called `{given}`")]
+    NoMachine { given: String } => "no_machine", NotFound, "`nacre sync status` lists the machines";
+    #[error("several machines are called `{given}`")]
+    ManyMachines { given: String } => "many_machines", Conflict,
+        "give the device id, which `nacre sync status --json` shows";
+    #[error("the address `{url}` {problem}")]
+    SyncUrl { url: String, problem: String } => "bad_sync_url", Invalid,
+        "give `https://HOST`, or `http://127.0.0.1:PORT` at the end of a tunnel such as `ssh -L`";
+    #[error("`{server}` {problem}")]
+    SyncServerDown { server: String, problem: String } => "sync_server_down", Unavailable,
+        "check that `nacre serve` runs there; nothing is lost, the next round sends what waits";
+    #[error("`{server}` does not accept the token")]
+    SyncServerDenied { server: String } => "sync_server_denied", Denied,
+        "create a token there with `nacre token add NAME`, and run `nacre sync join` here with it; nothing is lost";
+    #[error("`{server}` refuses the request ({status}): {said}")]
+    SyncServer { server: String, status: u16, said: String } => "sync_server_refused", Unavailable,
+        "nothing is lost; the next round tries again";
+    #[error("this token may not sync")]
+    SyncNotAllowed => "sync_not_allowed", Denied, "use a token with `--role project` or `--role admin`, not an untrusted one";
+    #[error("there is no such file of a synced memory")]
+    NoSyncFile => "no_sync_file", NotFound;
+    #[error("{problem}")]
+    SyncFileRefused { problem: String } => "sync_file_refused", Invalid, "nothing was stored";
+    #[error("`{file}` is here already, and differs")]
+    SyncFileTaken { file: String } => "sync_file_taken", Conflict,
+        "nothing was stored; the next round of the machine that sent it puts this right";
+    #[error("`{carrier}` already carries a synced memory")]
+    CarrierTaken { carrier: String } => "carrier_taken", Conflict,
+        "join it with `nacre sync join`, or choose another place";
+    #[error("there is no synced memory in `{carrier}`")]
+    CarrierGone { carrier: String } => "carrier_gone", Unavailable,
         "nothing was changed; check that the folder is mounted and that your sync tool has copied `nacre-sync.json`";
     #[error("`{}` can't be written", path.display())]
     CarrierReadOnly { path: PathBuf } => "carrier_read_only", Unavailable,
@@ -114,8 +150,8 @@ errors! {
     #[error("`{}` is damaged", path.display())]
     CarrierDamaged { path: PathBuf } => "carrier_damaged", Unavailable,
         "nothing was changed; let your sync tool restore the file, or copy it from another machine";
-    #[error("`{}` has sync format {found}; this program supports up to {known}", path.display())]
-    NewerSync { path: PathBuf, found: u16, known: u16 } => "newer_sync", Unavailable,
+    #[error("`{carrier}` has sync format {found}; this program supports up to {known}")]
+    NewerSync { carrier: String, found: u16, known: u16 } => "newer_sync", Unavailable,
         "update `nacre` on this machine; nothing was changed";
     #[error("{count} of {total} synced records are gone on this machine since the last round")]
     ManyDeletions { count: usize, total: usize } => "many_deletions", Conflict,

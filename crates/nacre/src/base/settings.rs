@@ -269,6 +269,7 @@ pub struct Checkpoints {
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct SyncSettings {
+    pub groups: Vec<String>,
     pub private: bool,
     pub minutes: u64,
 }

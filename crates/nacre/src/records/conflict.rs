@@ -22,7 +22,7 @@ use crate::store::{Connection, Row};
 pub(crate) struct StatementRef {
     /// The id of an entry or a fact, or the path of a document.
     pub(crate) reference: String,
-    hash: String,
+    pub(crate) hash: String,
 }
 
 impl StatementRef {
@@ -257,6 +257,27 @@ pub(crate) fn settle(db: &Connection, number: i64, kept: Option<Kept>) -> Result
 /// Removes the conflicts of a record that is deleted for good.
 pub(crate) fn forget(db: &Connection, reference: &str) -> Result<()> {
     db.run("DELETE FROM conflicts WHERE one = $1 OR other = $1", [reference]).map(drop)
+}
+
+/// A pair of statements of which a person keeps both: its number here, and both statements. A fact has no name that all machines know,
+/// so pairs with facts stay here.
+pub(crate) fn kept_pairs(db: &Connection) -> Result<Vec<(i64, [StatementRef; 2])>> {
+    let sql = format!("SELECT {COLUMNS} FROM conflicts WHERE kept = 'both' ORDER BY number");
+    let pairs = db.rows(&sql, (), from_row)?.into_iter().map(|Conflict { number, first, second, .. }| {
+        let mut pair = [first, second];
+        pair.sort_by(|one, other| (&one.reference, &one.hash).cmp(&(&other.reference, &other.hash)));
+        (number, pair)
+    });
+    Ok(pairs.filter(|(_, pair)| pair.iter().all(|one| one.kind() != StatementKind::Fact)).collect())
+}
+
+/// Notes that a person keeps both of two statements. Returns the number of the pair.
+pub(crate) fn keep_pair(db: &Connection, now: Time, [one, other]: &[StatementRef; 2]) -> Result<Option<i64>> {
+    let (first, second, kept) = (one.clone(), other.clone(), Some(Kept::Both));
+    insert(db, &Conflict { number: 0, first, second, found_at: now, kept })?;
+    let sql = "UPDATE conflicts SET kept = 'both' WHERE one = $1 AND one_hash = $2 AND other = $3 AND other_hash = $4
+        OR one = $3 AND one_hash = $4 AND other = $1 AND other_hash = $2 RETURNING number";
+    db.row(sql, (&one.reference, &one.hash, &other.reference, &other.hash), |row| row.get(0))
 }
 
 /// Returns all conflicts, for an export.

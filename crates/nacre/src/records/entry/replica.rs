@@ -1,6 +1,6 @@
 //! Entries as other machines need them: everything that is not local to one machine. `records::sync` merges them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -213,20 +213,27 @@ fn overwrite(db: &Connection, writer: &mut Writer<'_>, entry: &Entry) -> Result<
 /// Repairs what two machines did to one entry at the same time: entries that supersede each other in a circle, where the oldest
 /// becomes current again, and two successors of one entry, which become a conflict to settle.
 pub(crate) fn settle_replicas(db: &Connection, now: Time, ids: &[EntryId]) -> Result<()> {
-    for id in ids {
-        break_circle(db, id)?;
-        let sql =
-            "SELECT other.id FROM entries AS one JOIN entries AS other ON other.supersedes = one.supersedes
-                AND other.id <> one.id AND other.superseded_at IS NULL AND other.archived_at IS NULL
-            WHERE one.id = $1 AND one.superseded_at IS NULL AND one.archived_at IS NULL ORDER BY other.id";
-        for other in db.rows(sql, [id], |row| row.get::<EntryId>(0))? {
-            let (first, second) = if other < *id { (&other, id) } else { (id, &other) };
-            let statement = |id: &EntryId| -> Result<Option<StatementRef>> {
-                let found = lookup::live(db, KIND, id.as_str())?;
-                Ok(found.map(|(text, _)| StatementRef::new(id.as_str(), &text)))
-            };
-            if let (Some(first), Some(second)) = (statement(first)?, statement(second)?) {
-                conflict::record(db, now, &second, &first)?;
+    ids.iter().try_for_each(|id| break_circle(db, id))?;
+    // One look at all entries, whatever the number of new ones.
+    let sql = "SELECT supersedes, id FROM entries WHERE superseded_at IS NULL AND archived_at IS NULL AND supersedes IN (SELECT supersedes
+            FROM entries WHERE supersedes IS NOT NULL AND superseded_at IS NULL AND archived_at IS NULL
+            GROUP BY supersedes HAVING count(*) > 1)
+        ORDER BY supersedes, id";
+    let successors: Vec<(String, EntryId)> = db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let new: BTreeSet<&EntryId> = ids.iter().collect();
+    let statement = |id: &EntryId| -> Result<Option<StatementRef>> {
+        let found = lookup::live(db, KIND, id.as_str())?;
+        Ok(found.map(|(text, _)| StatementRef::new(id.as_str(), &text)))
+    };
+    for rivals in successors.chunk_by(|(one, _), (other, _)| one == other) {
+        for (place, (_, first)) in rivals.iter().enumerate() {
+            for (_, second) in &rivals[place + 1..] {
+                if !new.contains(first) && !new.contains(second) {
+                    continue;
+                }
+                if let (Some(first), Some(second)) = (statement(first)?, statement(second)?) {
+                    conflict::record(db, now, &second, &first)?;
+                }
             }
         }
     }

@@ -69,6 +69,70 @@ pub(crate) fn aliases(db: &Connection) -> Result<Vec<ReplicaRow>> {
     })
 }
 
+/// Returns the pairs of entities that are never the same. They are named without case, as entities are.
+pub(crate) fn distinct(db: &Connection) -> Result<Vec<ReplicaRow>> {
+    let sql = "SELECT d.one * 4294967296 + d.other, one.name, other.name FROM distinct_entities AS d
+        JOIN entities AS one ON one.id = d.one JOIN entities AS other ON other.id = d.other ORDER BY d.one, d.other";
+    db.rows(sql, (), |row| {
+        let mut key = vec![name::fold(row.text(1)?), name::fold(row.text(2)?)];
+        key.sort();
+        let fields = fields([("one", json!(key[0])), ("other", json!(key[1]))]);
+        Ok(ReplicaRow { number: row.get(0)?, key, fields })
+    })
+}
+
+/// Splits the number of a pair into those of its entities.
+fn pair(number: i64) -> (i64, i64) {
+    (number >> 32, number & 0xffff_ffff)
+}
+
+/// Writes a pair of entities that are never the same. Returns its number, unless both names are one entity here.
+pub(crate) fn put_distinct(db: &Connection, values: &Fields, now: Time) -> Result<Option<i64>> {
+    let (Some(one), Some(other)) = (get::<String>(values, "one"), get::<String>(values, "other")) else {
+        return Ok(None);
+    };
+    let (Some(one), Some(other)) = (entity_named(db, &one, now)?, entity_named(db, &other, now)?) else {
+        return Ok(None);
+    };
+    if one == other {
+        return Ok(None);
+    }
+    let (one, other) = (one.0.min(other.0), one.0.max(other.0));
+    let sql = "INSERT INTO distinct_entities (one, other) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+    db.run(sql, (one, other))?;
+    Ok(Some(one << 32 | other))
+}
+
+/// Lets a pair of entities be the same again.
+pub(crate) fn erase_distinct(db: &Connection, number: i64) -> Result<()> {
+    db.run("DELETE FROM distinct_entities WHERE one = $1 AND other = $2", pair(number)).map(drop)
+}
+
+/// The rules of the graph: keys whose values do not replace each other, and categories beside the built-in ones.
+const RULES: &[(&str, &str, &str)] = &[("multi", "multi_keys", "key"), ("category", "categories", "name")];
+
+/// Returns the rules: what each is about, and its name.
+pub(crate) fn rules(db: &Connection) -> Result<Vec<(&'static str, String)>> {
+    let mut found = Vec::new();
+    for (about, table, column) in RULES {
+        let names =
+            db.rows(&format!("SELECT {column} FROM {table} ORDER BY {column}"), (), |row| row.get(0))?;
+        found.extend(names.into_iter().map(|name| (*about, name)));
+    }
+    Ok(found)
+}
+
+/// Makes a rule hold, or not. Returns whether there are such rules.
+pub(crate) fn set_rule(db: &Connection, about: &str, name: &str, holds: bool) -> Result<bool> {
+    let Some((_, table, column)) = RULES.iter().find(|(known, ..)| *known == about) else { return Ok(false) };
+    let sql = match holds {
+        true => format!("INSERT INTO {table} ({column}) VALUES ($1) ON CONFLICT DO NOTHING"),
+        false => format!("DELETE FROM {table} WHERE {column} = $1"),
+    };
+    db.run(&sql, [name])?;
+    Ok(true)
+}
+
 /// Returns the facts that were said.
 pub(crate) fn facts(db: &Connection) -> Result<Vec<ReplicaRow>> {
     let sql = "SELECT facts.id, entities.name, key, value, facts.category, importance, permanent, since, until, source, session, private, origin
@@ -164,9 +228,14 @@ pub(crate) fn put_entity(db: &Connection, writer: &mut Writer<'_>, values: &Fiel
         // The name is an alias of another entity here, and stays with it.
         return Ok(None);
     }
-    let sql = "UPDATE entities SET category = $2, created_at = $3 WHERE id = $1";
-    db.run(sql, (id, category, created))?;
-    db.run("UPDATE names SET source = $2, private = $3 WHERE entity = $1 AND own", (id, source, private))?;
+    // Two machines may spell it differently; all of them show the spelling of the record.
+    let sql = "UPDATE entities SET name = $2, category = $3, created_at = $4 WHERE id = $1";
+    db.run(sql, (id, &name, category, created))?;
+    let sql = "UPDATE names SET name = $2, source = $3, private = $4 WHERE entity = $1 AND own";
+    db.run(sql, (id, &name, source, private))?;
+    if own != name {
+        rewrite_passages(db, writer, &[id.0])?;
+    }
     let Some(mut target) = entity_named(db, &root, created)? else { return Ok(None) };
     let of_target: (EntityId, String) =
         db.one("SELECT root, name FROM entities WHERE id = $1", [target], |row| {
@@ -199,8 +268,13 @@ fn set_root(db: &Connection, writer: &mut Writer<'_>, id: EntityId, root: Entity
     for entity in &moved {
         db.run("UPDATE entities SET root = $2 WHERE id = $1", (entity, root))?;
     }
-    let moved = serde_json::to_string(&moved)?;
-    for passage in fact::passages_of(db, &moved)?.iter().chain(&relation::passages_of(db, &moved)?) {
+    rewrite_passages(db, writer, &moved)
+}
+
+/// Writes the passages again that name these entities.
+fn rewrite_passages(db: &Connection, writer: &mut Writer<'_>, entities: &[i64]) -> Result<()> {
+    let entities = serde_json::to_string(entities)?;
+    for passage in fact::passages_of(db, &entities)?.iter().chain(&relation::passages_of(db, &entities)?) {
         writer.put(passage)?;
     }
     Ok(())

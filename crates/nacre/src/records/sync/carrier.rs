@@ -1,41 +1,221 @@
-//! The carrier: a folder that some other tool copies between machines, and the log of this device beside it.
+//! The carrier: where the logs of all machines meet. It is a folder that some other tool copies, or the `nacre serve` of another
+//! machine, of which this machine has a copy in the group's folder.
 //!
-//! The log in the group's folder is the truth about this device; its part of the carrier is a copy that is put right in every
-//! round. The parts of the other devices are only read.
+//! Everything that arrived is read out of a folder, so the two differ in three calls only: `fetch`, `write` and `remove`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::clock::Document;
-use super::log::{FORMAT, Op, Pack, Position, ReadRecord, Refusal, Segment, Stop, read_log};
+use super::log::{FORMAT, Pack, Position, ReadRecord, Refusal, Segment, Stop, read_log};
 use super::seal::{DeviceId, DeviceKey, MemoryKey, from_hex, hex};
+use super::server::Server;
+use crate::base::secret::Secret;
 use crate::base::{Error, Result, Time, files};
 
 /// The file that says which memory a folder carries.
-const MARKER_FILE: &str = "nacre-sync.json";
+pub(super) const MARKER_FILE: &str = "nacre-sync.json";
 /// The file in which a device says how far it has read.
-const SEEN_FILE: &str = "seen.pak";
+pub(super) const SEEN_FILE: &str = "seen.pak";
 /// The longest time between two signs of life of a device, in milliseconds.
 const HEARTBEAT_MS: i64 = 3_600_000;
+/// The format of a carrier whose key was replaced. One whose key never was has the format of its logs.
+pub(super) const REPLACED_FORMAT: u16 = 2;
 
-#[derive(Serialize, Deserialize)]
-struct Marker {
-    format: u16,
-    memory: String,
-    note: String,
+/// Where the logs of all machines meet.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// A folder that some tool copies between the machines.
+    Folder(PathBuf),
+    /// The `nacre serve` of another machine.
+    Server {
+        /// Its address, such as `https://host`.
+        url: String,
+        /// A token that it accepts.
+        token: Secret,
+    },
 }
 
-/// Makes a folder the carrier of a memory.
-pub(super) fn create(folder: &Path, memory: &MemoryKey) -> Result<()> {
-    files::create_folder(folder)?;
-    if folder.join(MARKER_FILE).exists() {
-        return Err(Error::CarrierTaken { path: folder.to_owned() });
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Folder(folder) => folder.display().fmt(f),
+            Place::Server { url, .. } => url.fmt(f),
+        }
     }
-    let note = "Sealed logs of Nacre. Let your sync tool copy this folder; do not edit it.".to_owned();
-    let marker = Marker { format: FORMAT, memory: hex(memory.id()), note };
-    files::write_atomically(&folder.join(MARKER_FILE), serde_json::to_string_pretty(&marker)?.as_bytes())
+}
+
+/// The carrier of a synced memory.
+pub(super) struct Carrier {
+    /// The folder or the address, as a person gave it.
+    name: String,
+    folder: PathBuf,
+    /// The server whose copy the folder is.
+    server: Option<Server>,
+}
+
+impl Carrier {
+    /// `home` is the folder of this device, in which it has the copy of a server.
+    pub(super) fn new(place: &Place, home: &Path, group: &str) -> Result<Carrier> {
+        let name = place.to_string();
+        Ok(match place {
+            Place::Folder(folder) => Carrier { name, folder: folder.clone(), server: None },
+            Place::Server { url, token } => {
+                let server = Server::new(url, token, group, home)?;
+                Carrier { name, folder: server.copy().to_owned(), server: Some(server) }
+            }
+        })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The folder of a device, in which what arrived can be read.
+    pub(super) fn folder_of(&self, device: &DeviceId) -> PathBuf {
+        self.folder.join(device.as_str())
+    }
+
+    /// Brings the copy of a server up to date.
+    pub(super) fn fetch(&self) -> Result<()> {
+        self.server.as_ref().map_or(Ok(()), Server::fetch)
+    }
+
+    /// Writes a file of a device.
+    pub(super) fn write(&self, device: &DeviceId, name: &str, bytes: &[u8]) -> Result<()> {
+        self.put(&format!("{device}/{name}"), bytes)
+    }
+
+    fn put(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        if let Some(server) = &self.server {
+            return server.put(path, bytes);
+        }
+        let target = self.folder.join(path);
+        files::create_folder(target.parent().expect("it is in the folder")).map_err(explain)?;
+        files::write_atomically(&target, bytes).map_err(explain)
+    }
+
+    /// Removes everything that a device wrote.
+    pub(super) fn remove(&self, device: &DeviceId) -> Result<()> {
+        if let Some(server) = &self.server {
+            return server.remove(device.as_str());
+        }
+        remove_folder(&self.folder_of(device)).map_err(explain)
+    }
+
+    /// Makes it the carrier of a memory.
+    pub(super) fn create(&self, memory: &MemoryKey) -> Result<()> {
+        if self.server.is_none() {
+            files::create_folder(&self.folder).map_err(explain)?;
+        }
+        if self.folder.join(MARKER_FILE).exists() {
+            return Err(Error::CarrierTaken { carrier: self.name.clone() });
+        }
+        self.write_marker(&Marker::new(memory))
+    }
+
+    pub(super) fn write_marker(&self, marker: &Marker) -> Result<()> {
+        self.put(MARKER_FILE, serde_json::to_string_pretty(marker)?.as_bytes())
+    }
+
+    /// Returns what the carrier says of the memory in it.
+    pub(super) fn marker(&self) -> Result<Marker> {
+        let file = self.folder.join(MARKER_FILE);
+        let text = match fs::read(&file) {
+            Ok(text) => text,
+            Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Error::CarrierGone { carrier: self.name.clone() });
+            }
+            Err(problem) => return Err(Error::io(&file)(problem)),
+        };
+        let Ok(marker) = serde_json::from_slice::<Marker>(&text) else {
+            return Err(Error::CarrierDamaged { path: file });
+        };
+        if marker.format > REPLACED_FORMAT {
+            let carrier = self.name.clone();
+            return Err(Error::NewerSync { carrier, found: marker.format, known: REPLACED_FORMAT });
+        }
+        Ok(marker)
+    }
+}
+
+/// Removes a folder, if it is there.
+pub(super) fn remove_folder(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(problem) if problem.kind() != std::io::ErrorKind::NotFound => Err(Error::io(folder)(problem)),
+        _ => Ok(()),
+    }
+}
+
+/// The file that names the memory of a carrier.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Marker {
+    pub(super) format: u16,
+    /// The id of the memory, in hexadecimal digits.
+    pub(super) memory: String,
+    note: String,
+    /// How the key was replaced, if it ever was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) replaced: Option<KeyChange>,
+}
+
+/// The last time that the key of a memory was replaced.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct KeyChange {
+    /// The id that the memory had before.
+    pub(super) before: String,
+    /// Everything that a machine that knows only the new key needs beside it, sealed with the new key.
+    past: String,
+    /// The new key for each device that stays, sealed to it.
+    invited: BTreeMap<DeviceId, String>,
+}
+
+impl Marker {
+    fn new(memory: &MemoryKey) -> Marker {
+        let note = "Sealed logs of Nacre. Let your sync tool copy this folder; do not edit it.".to_owned();
+        Marker { format: FORMAT, memory: hex(memory.id()), note, replaced: None }
+    }
+
+    /// Says that a key took the place of another, and invites devices to it.
+    pub(super) fn replacing(
+        before: &MemoryKey,
+        after: &MemoryKey,
+        devices: &[(DeviceId, [u8; 32])],
+    ) -> Result<Marker> {
+        let invite = |(device, public): &(DeviceId, [u8; 32])| {
+            Ok((device.clone(), hex(&after.invitation(before, public)?)))
+        };
+        let invited = devices.iter().map(invite).collect::<Result<_>>()?;
+        let past = hex(&after.sealed_past()?);
+        let replaced = Some(KeyChange { before: hex(before.id()), past, invited });
+        Ok(Marker { format: REPLACED_FORMAT, replaced, ..Marker::new(after) })
+    }
+
+    pub(super) fn is_of(&self, memory: &MemoryKey) -> bool {
+        from_hex(&self.memory).as_deref() == Some(memory.id())
+    }
+
+    /// Tells whether it was written before the key of this memory was replaced.
+    pub(super) fn is_older_than(&self, memory: &MemoryKey) -> bool {
+        from_hex(&self.memory).is_some_and(|id| memory.had_id(&id))
+    }
+
+    /// Adds to a key that was read from a phrase what the carrier knows of it.
+    pub(super) fn complete(&self, memory: MemoryKey) -> Option<MemoryKey> {
+        match &self.replaced {
+            None => Some(memory),
+            Some(change) => memory.with_past(&from_hex(&change.past)?),
+        }
+    }
+
+    /// Returns the new key, if it replaced the one that a device has and the device is invited to it.
+    pub(super) fn next_key(&self, memory: &MemoryKey, device: &DeviceKey) -> Option<MemoryKey> {
+        let invitation = from_hex(self.replaced.as_ref()?.invited.get(device.id())?)?;
+        self.complete(memory.accept(&invitation, &from_hex(&self.memory)?, device)?)
+    }
 }
 
 /// Says of a write to the carrier that failed what to do about it.
@@ -50,32 +230,9 @@ pub(super) fn explain(error: Error) -> Error {
     }
 }
 
-/// Checks that a folder carries this memory, before anything is read from it or written to it.
-pub(super) fn check(folder: &Path, memory: &MemoryKey) -> Result<()> {
-    let path = || folder.to_owned();
-    let file = folder.join(MARKER_FILE);
-    let text = match fs::read(&file) {
-        Ok(text) => text,
-        Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => {
-            return Err(Error::CarrierGone { path: path() });
-        }
-        Err(problem) => return Err(Error::io(&file)(problem)),
-    };
-    let Ok(marker) = serde_json::from_slice::<Marker>(&text) else {
-        return Err(Error::CarrierDamaged { path: file });
-    };
-    if marker.format > FORMAT {
-        return Err(Error::NewerSync { path: path(), found: marker.format, known: FORMAT });
-    }
-    if from_hex(&marker.memory).as_deref() != Some(memory.id()) {
-        return Err(Error::WrongPhrase { path: path() });
-    }
-    Ok(())
-}
-
 /// Returns the devices that have a log in the folder.
-pub(super) fn devices(folder: &Path) -> Result<Vec<DeviceId>> {
-    let found = fs::read_dir(folder).map_err(Error::io(folder))?;
+pub(super) fn devices(carrier: &Carrier) -> Result<Vec<DeviceId>> {
+    let found = fs::read_dir(&carrier.folder).map_err(Error::io(&carrier.folder))?;
     let names = found.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let mut devices: Vec<DeviceId> = names.filter_map(|name| DeviceId::named(&name)).collect();
     devices.sort();
@@ -94,13 +251,14 @@ pub(super) struct Arrival {
 
 /// Reads the part of a log that is new.
 pub(super) fn read_device(
-    folder: &Path,
+    carrier: &Carrier,
     device: &DeviceId,
     memory: &MemoryKey,
     from: Position,
 ) -> Result<Arrival> {
-    let folder = folder.join(device.as_str());
+    let folder = carrier.folder_of(device);
     let (mut segments, mut packs, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    let mut has_old_key = false;
     for (name, path) in log_files(&folder)? {
         if range(&name).is_some_and(|(_, last)| last <= from.number) {
             continue;
@@ -130,7 +288,16 @@ pub(super) fn read_device(
                 Err(refusal) => Some(refusal),
             }
         };
-        problems.extend(refused.map(|refusal| format!("`{device}/{name}` {}", refusal.explain())));
+        match refused {
+            Some(Refusal::OldKey) => has_old_key = true,
+            Some(refusal) => problems.push(format!("`{device}/{name}` {}", refusal.explain())),
+            None => {}
+        }
+    }
+    if has_old_key && segments.is_empty() && from == Position::START {
+        problems.push(format!(
+            "`{device}` does not have the new key yet: run `nacre sync` there, or `nacre sync remove {device}` here if it is gone"
+        ));
     }
     // A document that this program can't read was written by a newer one: the log waits for the update.
     let is_readable = |text: &[u8]| serde_json::from_slice::<Document>(text).is_ok();
@@ -158,7 +325,7 @@ pub(super) fn read_device(
 }
 
 /// Returns the files of a log: their names and paths, sorted.
-fn log_files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+pub(super) fn log_files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let found = match fs::read_dir(folder) {
         Ok(found) => found,
         Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -172,185 +339,18 @@ fn log_files(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     Ok(named)
 }
 
-fn is_log_file(name: &str) -> bool {
+pub(super) fn is_log_file(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|ending| ending == "seg" || ending == "pak")
 }
 
-fn file_name(first: u64, last: u64, ending: &str) -> String {
+pub(super) fn file_name(first: u64, last: u64, ending: &str) -> String {
     format!("{first:010}-{last:010}.{ending}")
 }
 
 /// Returns the first and last record that a file name speaks of.
-fn range(name: &str) -> Option<(u64, u64)> {
+pub(super) fn range(name: &str) -> Option<(u64, u64)> {
     let (first, last) = name.rsplit_once('.')?.0.split_once('-')?;
     Some((first.parse().ok()?, last.parse().ok()?))
-}
-
-/// The log of this device in the group's folder.
-pub(super) struct OwnLog {
-    pub(super) folder: PathBuf,
-}
-
-impl OwnLog {
-    /// Returns the position after the last record.
-    pub(super) fn end(&self, memory: &MemoryKey, device: &DeviceKey) -> Result<Position> {
-        let mut segments = log_files(&self.folder)?;
-        segments.retain(|(name, _)| name.ends_with(".seg"));
-        segments.sort_by_key(|(name, _)| range(name).map(|(_, last)| last));
-        for (_, path) in segments.into_iter().rev() {
-            let bytes = fs::read(&path).map_err(Error::io(&path))?;
-            if let Ok(segment) = Segment::read(&bytes, memory)
-                && segment.device == *device.id()
-            {
-                return Ok(Position { number: segment.last(), hash: segment.end_hash() });
-            }
-        }
-        Ok(Position::START)
-    }
-
-    /// Appends a segment and its pack. The pack comes first, so that no segment is ever without one.
-    pub(super) fn append(
-        &self,
-        memory: &MemoryKey,
-        device: &DeviceKey,
-        after: Position,
-        part: Vec<(super::log::Record, Option<Vec<u8>>)>,
-    ) -> Result<Position> {
-        let (records, slots): (Vec<_>, Vec<_>) = part.into_iter().unzip();
-        let first = after.number + 1;
-        let last = after.number + records.len() as u64;
-        let (segment, hash) = Segment::write(memory, device, first, &after.hash, &records)?;
-        let pack = Pack::write(memory, device, first, 0, &slots);
-        files::create_folder(&self.folder)?;
-        files::write_atomically(&self.folder.join(file_name(first, last, "pak")), &pack)?;
-        crate::store::crash::point("pack written");
-        files::write_atomically(&self.folder.join(file_name(first, last, "seg")), &segment)?;
-        crate::store::crash::point("segment written");
-        Ok(Position { number: last, hash })
-    }
-
-    /// Removes the texts of records that `is_gone` names from all packs. Returns how many it removed.
-    pub(super) fn scrub(
-        &self,
-        memory: &MemoryKey,
-        device: &DeviceKey,
-        is_gone: impl Fn(&str, &str) -> bool,
-    ) -> Result<usize> {
-        let mut removed = 0;
-        for (name, path) in log_files(&self.folder)?.into_iter().filter(|(name, _)| name.ends_with(".seg")) {
-            let bytes = fs::read(&path).map_err(Error::io(&path))?;
-            let Ok(segment) = Segment::read(&bytes, memory) else { continue };
-            let gone: Vec<u64> = segment
-                .records()
-                .filter(|(_, record)| matches!(record.op, Op::Put(_)) && is_gone(&record.kind, &record.id))
-                .map(|(number, _)| number)
-                .collect();
-            if gone.is_empty() {
-                continue;
-            }
-            let path = path.with_file_name(name.replace(".seg", ".pak"));
-            let bytes = fs::read(&path).map_err(Error::io(&path))?;
-            let Ok(mut pack) = Pack::read(&bytes, memory) else { continue };
-            let mut changed = 0;
-            for number in gone {
-                let place = usize::try_from(number - pack.first).unwrap_or(usize::MAX);
-                if let Some(slot) = pack.slots.get_mut(place).filter(|slot| slot.is_some()) {
-                    *slot = None;
-                    changed += 1;
-                }
-            }
-            if changed > 0 {
-                let bytes = Pack::write(memory, device, pack.first, pack.revision + 1, &pack.slots);
-                files::write_atomically(&path, &bytes)?;
-                removed += changed;
-            }
-        }
-        Ok(removed)
-    }
-
-    /// Tells whether the carrier has a log in the name of this device that this device did not write: it was copied, or restored
-    /// from a backup.
-    pub(super) fn is_overtaken(
-        &self,
-        carrier: &Path,
-        memory: &MemoryKey,
-        device: &DeviceKey,
-    ) -> Result<bool> {
-        for (name, path) in log_files(&carrier.join(device.id().as_str()))? {
-            let own = self.folder.join(&name);
-            if is_same_file(&own, &path) {
-                continue;
-            }
-            let (Ok(theirs), ours) = (fs::read(&path), fs::read(&own).ok()) else { continue };
-            if ours.as_ref() == Some(&theirs) {
-                continue;
-            }
-            if name.ends_with(".seg") {
-                let Ok(theirs) = Segment::read(&theirs, memory) else { continue };
-                if theirs.device == *device.id() && !self.contains(memory, &theirs)? {
-                    return Ok(true);
-                }
-            } else if let (Ok(theirs), Some(ours)) = (Pack::read(&theirs, memory), ours)
-                && let Ok(ours) = Pack::read(&ours, memory)
-                && theirs.device == *device.id()
-                && theirs.revision > ours.revision
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn contains(&self, memory: &MemoryKey, segment: &Segment) -> Result<bool> {
-        for (name, path) in log_files(&self.folder)? {
-            let covers =
-                range(&name).is_some_and(|(first, last)| first <= segment.last() && segment.last() <= last);
-            if name.ends_with(".seg") && covers {
-                let bytes = fs::read(&path).map_err(Error::io(&path))?;
-                if let Ok(own) = Segment::read(&bytes, memory) {
-                    return Ok(own.hash_after(segment.last()) == Some(segment.end_hash()));
-                }
-            }
-        }
-        Ok(false)
-    }
-
-    /// Brings this device's part of the carrier up to date. Returns how many files it wrote.
-    pub(super) fn mirror(&self, carrier: &Path, device: &DeviceKey) -> Result<usize> {
-        let target = carrier.join(device.id().as_str());
-        let mut written = 0;
-        for (name, path) in log_files(&self.folder)? {
-            let copy = target.join(&name);
-            if is_same_file(&path, &copy) {
-                continue;
-            }
-            let bytes = fs::read(&path).map_err(Error::io(&path))?;
-            if fs::read(&copy).is_ok_and(|present| present == bytes) {
-                copy_time(&path, &copy);
-                continue;
-            }
-            files::create_folder(&target)?;
-            files::write_atomically(&copy, &bytes)?;
-            copy_time(&path, &copy);
-            written += 1;
-        }
-        Ok(written)
-    }
-}
-
-/// Tells whether a copy has the size and time of its original, so that it need not be read.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    let (Ok(one), Ok(other)) = (fs::metadata(one), fs::metadata(other)) else { return false };
-    one.len() == other.len() && one.modified().ok() == other.modified().ok()
-}
-
-/// Gives a copy the time of its original. Where that fails, the next round reads both.
-fn copy_time(from: &Path, to: &Path) {
-    if let Ok(modified) = fs::metadata(from).and_then(|found| found.modified())
-        && let Ok(file) = fs::OpenOptions::new().append(true).open(to)
-    {
-        let _ = file.set_modified(modified);
-    }
 }
 
 /// The sign of life of a device.
@@ -360,6 +360,9 @@ pub(super) struct Seen {
     pub(super) at: Time,
     /// How far it has read each log.
     pub(super) logs: std::collections::BTreeMap<DeviceId, u64>,
+    /// The public key to which a new key of the memory is sealed for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) agreement: Option<String>,
     /// The device that it was before it was copied or restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) replaces: Option<DeviceId>,
@@ -372,7 +375,7 @@ const SEEN_CONTEXT: &[u8] = b"seen";
 
 /// Writes what this device has seen, if that has changed or the last sign of life is old. Returns whether it wrote.
 pub(super) fn write_seen(
-    carrier: &Path,
+    carrier: &Carrier,
     memory: &MemoryKey,
     device: &DeviceKey,
     seen: &Seen,
@@ -383,16 +386,14 @@ pub(super) fn write_seen(
     {
         return Ok(false);
     }
-    let folder = carrier.join(device.id().as_str());
-    files::create_folder(&folder)?;
     let sealed = memory.seal(&serde_json::to_vec(seen)?, SEEN_CONTEXT)?;
-    files::write_atomically(&folder.join(SEEN_FILE), &Pack::write(memory, device, 0, 0, &[Some(sealed)]))?;
+    carrier.write(device.id(), SEEN_FILE, &Pack::write(memory, device, 0, 0, &[Some(sealed)]))?;
     Ok(true)
 }
 
 /// Returns what a device says about itself; `None` if it says nothing that can be read.
-pub(super) fn read_seen(carrier: &Path, memory: &MemoryKey, device: &DeviceId) -> Option<Seen> {
-    let bytes = fs::read(carrier.join(device.as_str()).join(SEEN_FILE)).ok()?;
+pub(super) fn read_seen(carrier: &Carrier, memory: &MemoryKey, device: &DeviceId) -> Option<Seen> {
+    let bytes = fs::read(carrier.folder_of(device).join(SEEN_FILE)).ok()?;
     let pack = Pack::read(&bytes, memory).ok()?;
     let sealed = pack.slots.first()?.as_ref().filter(|_| pack.device == *device)?;
     serde_json::from_slice(&memory.open(sealed, SEEN_CONTEXT)?).ok()

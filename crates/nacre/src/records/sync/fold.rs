@@ -92,6 +92,40 @@ impl<'a> Fold<'a> {
         Ok(())
     }
 
+    /// After the key was replaced: repeats what the new logs of the other devices do not have.
+    pub(super) fn repeat_all(&mut self, logs: &[(DeviceId, Vec<ReadRecord>, Position)]) -> Result<()> {
+        let mut said: BTreeMap<(String, String), Document> = BTreeMap::new();
+        for read in logs.iter().flat_map(|(_, records, _)| records) {
+            if let Some(text) = &read.text {
+                let place = (read.record.kind.clone(), read.record.id.clone());
+                said.entry(place).or_default().merge(&serde_json::from_slice(text)?);
+            }
+        }
+        let sql = "SELECT kind, id, document FROM sync_records WHERE NOT EXISTS (SELECT 1 FROM sync_outbox
+            WHERE sync_outbox.kind = sync_records.kind AND sync_outbox.id = sync_records.id) ORDER BY kind, id";
+        let known = self
+            .db
+            .rows(sql, (), |row| Ok((row.get::<String>(0)?, row.get::<String>(1)?, row.get::<String>(2)?)))?;
+        for (kind, id, document) in known {
+            let document: Document = serde_json::from_str(&document)?;
+            let place = (kind, id);
+            if said.get(&place) != Some(&document) {
+                let stamp = Stamp::new(self.clock.tick(self.now), self.device);
+                self.put(stamp, &place.0, place.1, &document)?;
+            }
+        }
+        for Tombstone { kind, id, at, .. } in tombstones(self.db)?.iter().filter(|gone| gone.number == 0) {
+            let sql = "SELECT hash FROM sync_texts WHERE at = $1 ORDER BY hash";
+            let texts = self.db.rows(sql, [String::from(at.clone())], |row| row.get(0))?;
+            let sql = "UPDATE sync_tombstones SET device = $3, number = $4 WHERE kind = $1 AND id = $2";
+            let number = i64::try_from(self.next).expect("a count");
+            self.db.run(sql, (kind, id, self.device.as_str(), number))?;
+            let op = Op::Delete(texts);
+            self.append(&Record { at: at.clone(), kind: kind.clone(), id: id.clone(), op }, None)?;
+        }
+        self.db.run("DELETE FROM sync_state WHERE key = $1", [NEW_KEY]).map(drop)
+    }
+
     /// Turns what happened here since the last round into operations. `private` tells whether new private records travel.
     pub(super) fn capture(&mut self, private: bool, allow_deletions: bool) -> Result<()> {
         let (mut vanished, mut known_records) = (Vec::new(), 0);
@@ -222,7 +256,7 @@ impl<'a> Fold<'a> {
         let at = String::from(at.clone());
         let sql = "INSERT INTO sync_tombstones (kind, id, at, device, number) VALUES ($1, $2, $3, $4, $5)
             ON CONFLICT (kind, id) DO UPDATE SET at = excluded.at, device = excluded.device, number = excluded.number, scrubbed = false
-            WHERE excluded.at > sync_tombstones.at";
+            WHERE excluded.at > sync_tombstones.at OR (excluded.at = sync_tombstones.at AND sync_tombstones.number = 0)";
         self.db.run(sql, (kind, id, &at, device.as_str(), i64::try_from(number).expect("a count")))?;
         self.db.run("DELETE FROM sync_records WHERE kind = $1 AND id = $2", (kind, id))?;
         for hash in texts {
@@ -556,6 +590,21 @@ fn audit_head(db: &Connection) -> Result<String> {
 /// Tells whether nothing was written since the last round. Every write leaves a row in the audit log.
 pub(super) fn is_unchanged(db: &Connection) -> Result<bool> {
     Ok(state(db, AUDIT)? == Some(audit_head(db)?))
+}
+
+/// Says that the key was replaced, and that this device has to repeat what the new logs do not have.
+const NEW_KEY: &str = "new key";
+
+pub(super) fn has_new_key(db: &Connection) -> Result<bool> {
+    Ok(state(db, NEW_KEY)?.is_some())
+}
+
+/// Starts all logs again. Records and deletions stay, and the place of a deletion is in a log that is gone.
+pub(super) fn begin_again(db: &Connection) -> Result<()> {
+    db.run("DELETE FROM sync_devices", ())?;
+    db.run("DELETE FROM sync_outbox", ())?;
+    db.run("UPDATE sync_tombstones SET number = 0, scrubbed = true", ())?;
+    set_state(db, NEW_KEY, "1")
 }
 
 /// Forgets what was said in the name of a device: this machine starts as a new one. Records and deletions stay.

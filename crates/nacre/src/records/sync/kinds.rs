@@ -8,6 +8,7 @@ use super::clock::Values;
 use crate::base::ids::{EntryId, EntryRef, TaskId};
 use crate::base::{Error, Result, Time};
 use crate::index;
+use crate::records::conflict::{self, StatementRef};
 use crate::records::graph::replica::{self, ReplicaRow};
 use crate::records::lesson::{self, Lesson};
 use crate::records::project::replica::{self as tasks, ReplicaTask};
@@ -15,6 +16,7 @@ use crate::records::project::task;
 use crate::records::session::exchange;
 use crate::records::tombstone::{self, TombstoneReplica};
 use crate::records::workspace::checkpoint::DeletedRecord;
+use crate::records::workspace::proposal::replica::{self as proposals, ReplicaProposal};
 use crate::records::{entry, erase};
 use crate::store::Connection;
 
@@ -69,6 +71,26 @@ pub(super) const KINDS: &[Kind] = &[
         has_own_ids: false,
     },
     Kind {
+        name: "distinct",
+        read: |db| graph_rows(replica::distinct(db)?),
+        write: |db, now, changes| {
+            each(changes, |change| replica::put_distinct(db, &change.values.fields, now))
+        },
+        erase: |db, local| replica::erase_distinct(db, number(local)).map(|()| Vec::new()),
+        has_own_ids: false,
+    },
+    // Before the facts: rules decide which of them end.
+    Kind {
+        name: "rule",
+        read: read_rules,
+        write: write_rules,
+        erase: |db, local| {
+            let (about, name) = local.split_once(' ').unwrap_or_default();
+            replica::set_rule(db, about, name, false).map(|_| Vec::new())
+        },
+        has_own_ids: false,
+    },
+    Kind {
         name: "fact",
         read: |db| graph_rows(replica::facts(db)?),
         write: |db, _, changes| {
@@ -103,6 +125,27 @@ pub(super) const KINDS: &[Kind] = &[
         has_own_ids: false,
     },
     Kind { name: ENTRY, read: read_entries, write: write_entries, erase: erase_entry, has_own_ids: true },
+    Kind {
+        name: "kept_pair",
+        read: read_kept_pairs,
+        write: |db, now, changes| each(changes, |change| put_kept_pair(db, now, &change.values)),
+        erase: |db, local| conflict::settle(db, number(local), None).map(|()| Vec::new()),
+        has_own_ids: false,
+    },
+    Kind {
+        name: "proposal",
+        read: read_proposals,
+        write: |db, _, changes| {
+            each(changes, |change| {
+                proposals::put(db, change.local.as_deref().map(number), &change.values.fields)
+            })
+        },
+        erase: |db, local| {
+            proposals::remove(db, number(local))?;
+            Ok(vec![DeletedRecord::of(format!("proposal:{local}"))])
+        },
+        has_own_ids: false,
+    },
     Kind {
         name: "lesson",
         read: read_lessons,
@@ -185,6 +228,56 @@ fn each(changes: &mut [Change], mut write: impl FnMut(&Change) -> Result<Option<
         change.local = write(change)?.map(|number| number.to_string());
     }
     Ok(())
+}
+
+fn read_rules(db: &Connection) -> Result<Vec<LocalRow>> {
+    let row = |(about, name): (&str, String)| {
+        let fields = [("about".to_owned(), json!(about)), ("name".to_owned(), json!(name))].into();
+        let values = Values { fields, ..Values::default() };
+        LocalRow { local: format!("{about} {name}"), key: vec![about.to_owned(), name], values }
+    };
+    Ok(replica::rules(db)?.into_iter().map(row).collect())
+}
+
+fn write_rules(db: &Connection, _: Time, changes: &mut [Change]) -> Result<()> {
+    for change in changes {
+        let (Some(about), Some(name)) = (change.values.text("about"), change.values.text("name")) else {
+            continue;
+        };
+        let is_rule = !name.is_empty() && replica::set_rule(db, about, name, true)?;
+        change.local = is_rule.then(|| format!("{about} {name}"));
+    }
+    Ok(())
+}
+
+fn read_kept_pairs(db: &Connection) -> Result<Vec<LocalRow>> {
+    let row = |(number, [one, other]): (i64, [StatementRef; 2])| {
+        let key = vec![one.reference, one.hash, other.reference, other.hash];
+        let names = ["one", "one_hash", "other", "other_hash"].map(str::to_owned);
+        let fields = names.into_iter().zip(key.iter().map(|part| json!(part))).collect();
+        LocalRow { local: number.to_string(), key, values: Values { fields, ..Values::default() } }
+    };
+    Ok(conflict::kept_pairs(db)?.into_iter().map(row).collect())
+}
+
+fn put_kept_pair(db: &Connection, now: Time, values: &Values) -> Result<Option<i64>> {
+    let side = |reference: &str, hash: &str| {
+        let (reference, hash) = (values.text(reference)?.to_owned(), values.text(hash)?.to_owned());
+        Some(StatementRef { reference, hash })
+    };
+    match (side("one", "one_hash"), side("other", "other_hash")) {
+        (Some(one), Some(other)) => conflict::keep_pair(db, now, &[one, other]),
+        _ => Ok(None),
+    }
+}
+
+fn read_proposals(db: &Connection) -> Result<Vec<LocalRow>> {
+    let row = |ReplicaProposal { number, key, fields }| LocalRow {
+        local: number.to_string(),
+        key,
+        values: Values { fields, ..Values::default() },
+    };
+    Ok(proposals::all(db)?.into_iter().map(row).collect())
 }
 
 fn read_entries(db: &Connection) -> Result<Vec<LocalRow>> {

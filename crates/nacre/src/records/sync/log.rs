@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::clock::Stamp;
-use super::seal::{DeviceId, DeviceKey, MemoryKey, PUBLIC_LEN, SIGNATURE_LEN, hex, is_signed};
+use super::seal::{DeviceId, DeviceKey, MemoryId, MemoryKey, PUBLIC_LEN, SIGNATURE_LEN, hex, is_signed};
 use crate::base::Result;
 
 /// The format that this program writes. It reads no newer one.
@@ -65,6 +65,8 @@ pub(super) enum Refusal {
     Newer(u16),
     /// It belongs to another memory.
     Foreign,
+    /// It was sealed with a key that was replaced.
+    OldKey,
     /// Some of it was changed.
     Damaged,
     /// It is in the folder of another device.
@@ -83,6 +85,7 @@ impl Refusal {
                 )
             }
             Refusal::Foreign => "belongs to another memory".into(),
+            Refusal::OldKey => "was sealed with a key that was replaced".into(),
             Refusal::Damaged => "is damaged: its signature does not match".into(),
             Refusal::Misplaced => "is in the folder of another device".into(),
         }
@@ -238,6 +241,35 @@ impl Pack {
         }
         check_end(bytes, rest, public)?;
         Ok(Pack { device: DeviceId::of(public), first, revision, slots })
+    }
+}
+
+/// The part that anybody can check of a file of a log, without the key of its memory.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Envelope {
+    pub(super) memory: MemoryId,
+    pub(super) device: DeviceId,
+    /// How often texts were removed from it; `None`: it is a segment, which never changes.
+    pub(super) revision: Option<u32>,
+}
+
+impl Envelope {
+    /// Reads the envelope of a file, and checks that the device that it names signed all of it.
+    pub(super) fn read(bytes: &[u8]) -> Result<Envelope, Refusal> {
+        let is_pack = bytes.starts_with(PACK_MAGIC);
+        if !is_pack && !bytes.starts_with(SEGMENT_MAGIC) {
+            return Err(Refusal::NotALog);
+        }
+        let (memory, after) =
+            bytes.get(10..).ok_or(Refusal::Truncated)?.split_first_chunk().ok_or(Refusal::Truncated)?;
+        let (public, _) = after.split_first_chunk::<PUBLIC_LEN>().ok_or(Refusal::Truncated)?;
+        let signed = bytes.len().checked_sub(SIGNATURE_LEN).filter(|length| *length >= HEADER_LEN + 4);
+        let (signed, end) = bytes.split_at(signed.ok_or(Refusal::Truncated)?);
+        if !is_signed(public, blake3::hash(signed).as_bytes(), end) {
+            return Err(Refusal::Damaged);
+        }
+        let revision = signed[HEADER_LEN..].first_chunk().map(|number| u32::from_le_bytes(*number));
+        Ok(Envelope { memory: *memory, device: DeviceId::of(public), revision: revision.filter(|_| is_pack) })
     }
 }
 
@@ -432,7 +464,7 @@ fn open_header<'b>(bytes: &'b [u8], magic: &[u8; 8], memory: &MemoryKey) -> Resu
     }
     let (id, rest) = rest.split_first_chunk::<16>().ok_or(Refusal::Truncated)?;
     if id != memory.id() {
-        return Err(Refusal::Foreign);
+        return Err(if memory.had_id(id) { Refusal::OldKey } else { Refusal::Foreign });
     }
     let (public, rest) = rest.split_first_chunk::<PUBLIC_LEN>().ok_or(Refusal::Truncated)?;
     let (first, rest) = rest.split_first_chunk::<8>().ok_or(Refusal::Truncated)?;
@@ -577,6 +609,27 @@ mod tests {
         let mut longer = segments[0].clone();
         longer.push(0);
         assert_eq!(refused(&longer), Refusal::Damaged);
+    }
+
+    #[test]
+    fn a_server_without_the_key_checks_who_wrote_a_file() {
+        let writer = Writer::new();
+        let (segments, packs) = writer.files(2, 2);
+        let envelope =
+            |revision| Envelope { memory: *writer.memory.id(), device: writer.device.id().clone(), revision };
+        assert_eq!(Envelope::read(&segments[0]).unwrap(), envelope(None));
+        assert_eq!(Envelope::read(&packs[0]).unwrap(), envelope(Some(0)));
+        assert_eq!(Envelope::read(b"# Notes"), Err(Refusal::NotALog));
+        for bytes in [&segments[0], &packs[0]] {
+            for length in 0..bytes.len() {
+                assert!(Envelope::read(&bytes[..length]).is_err(), "{length}");
+            }
+            for place in 0..bytes.len() {
+                let mut flipped = bytes.clone();
+                flipped[place] ^= 1;
+                assert!(Envelope::read(&flipped).is_err(), "{place}");
+            }
+        }
     }
 
     #[test]

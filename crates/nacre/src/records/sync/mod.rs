@@ -1,17 +1,22 @@
 //! One memory on several machines, without a server.
 //!
-//! Every machine writes a log of its own and reads those of the others, out of a folder that any tool copies. `seal` has the
-//! keys, `log` the files of a log, `clock` the documents that merge in any order, `kinds` the records that travel, `fold` the way
-//! between rows and documents, `files` the Markdown files, `carrier` the folder. A round (`round`) notes what happened here, applies what happened
-//! elsewhere, and brings the folder up to date.
+//! Every machine writes a log of its own and reads those of the others, out of a folder that any tool copies, or a server. `seal` has the
+//! keys, `log` the files of a log, `own` the log of this machine, `clock` the documents that merge in any order, `kinds` the records
+//! that travel, `fold` the way between rows and documents, `files` the Markdown files, `carrier` the folder or the server
+//! (`server` asks it, `host` is its other side), `renewal` new keys and new devices. A round (`round`) notes what happened here,
+//! applies what happened elsewhere, and brings the carrier up to date.
 
 mod carrier;
 mod clock;
 mod files;
 mod fold;
+pub mod host;
 mod kinds;
 mod log;
+mod own;
+mod renewal;
 mod seal;
+mod server;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -19,12 +24,17 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use self::carrier::{Arrival, OwnLog, Seen};
+pub use self::carrier::Place;
+use self::carrier::{Arrival, Carrier, Marker, Seen};
 use self::files::LocalFile;
 use self::fold::Fold;
-use self::log::{FORMAT, MAX_RECORDS, Position};
+use self::log::{MAX_RECORDS, Position};
+use self::own::OwnLog;
+use self::renewal::PendingChange;
+pub use self::renewal::{KeyReport, replace_key};
 use self::seal::{DeviceId, DeviceKey, MemoryKey, from_hex, hex};
 use crate::base::ids::GroupName;
+use crate::base::secret::Secret;
 use crate::base::{Error, Result, Time, files as disk};
 use crate::group::View;
 use crate::records::{erase, workspace};
@@ -55,6 +65,8 @@ pub struct RoundReport {
     pub machines: usize,
     /// Whether this machine was recognised as copied or restored from a backup, and has a new device id.
     pub new_device: bool,
+    /// Whether another machine replaced the key of the memory, and this one has the new key now.
+    pub new_key: bool,
     /// The files that could not be read, each with what to do.
     pub problems: Vec<String>,
 }
@@ -83,8 +95,8 @@ pub struct MachineStatus {
 /// The state of syncing.
 #[derive(Clone, Debug, Serialize)]
 pub struct SyncStatus {
-    /// The folder that carries the logs.
-    pub folder: PathBuf,
+    /// The folder or server that carries the logs.
+    pub carrier: String,
     /// The id of this device.
     pub device: String,
     /// How many operations wait to be written to the folder.
@@ -122,30 +134,52 @@ pub struct DeletionReceipt {
 struct Device {
     /// The folder in the group's folder.
     home: PathBuf,
-    carrier: PathBuf,
+    place: Place,
+    carrier: Carrier,
     memory: MemoryKey,
     key: DeviceKey,
     name: String,
     replaces: Option<DeviceId>,
+    /// The marker of the carrier, if the key was ever replaced.
+    marker: Option<Marker>,
+    /// A new key that the carrier does not have yet.
+    pending: Option<PendingChange>,
 }
 
 /// The file with the keys.
 #[derive(Serialize, Deserialize)]
 struct StateFile {
     format: u16,
-    folder: PathBuf,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    folder: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    server: Option<ServerState>,
     phrase: String,
     seed: String,
     name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     replaces: Option<DeviceId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    marker: Option<Marker>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pending: Option<PendingChange>,
 }
 
+#[derive(Serialize, Deserialize)]
+struct ServerState {
+    url: String,
+    token: String,
+}
+
+/// The format of the file with the keys. Its first form knew neither servers nor new keys.
+const STATE_FORMAT: u16 = 2;
+
 impl Device {
-    fn new(view: &View<'_>, carrier: &Path, memory: MemoryKey, name: &str) -> Result<Device> {
-        let (home, name) = (view.folder().join(FOLDER), name.to_owned());
-        let key = DeviceKey::generate()?;
-        Ok(Device { home, carrier: carrier.to_owned(), memory, key, name, replaces: None })
+    fn new(view: &View<'_>, place: &Place, memory: MemoryKey, name: &str) -> Result<Device> {
+        let home = view.folder().join(FOLDER);
+        let carrier = Carrier::new(place, &home, view.name().as_str())?;
+        let (place, name, key) = (place.clone(), name.to_owned(), DeviceKey::generate()?);
+        Ok(Device { home, place, carrier, memory, key, name, replaces: None, marker: None, pending: None })
     }
 
     fn open(view: &View<'_>) -> Result<Device> {
@@ -157,30 +191,55 @@ impl Device {
             Err(problem) => return Err(Error::io(&path)(problem)),
         };
         let damaged = || Error::CarrierDamaged { path: path.clone() };
-        let state: StateFile = serde_json::from_slice(&text).map_err(|_| damaged())?;
-        if state.format > FORMAT {
-            return Err(Error::NewerSync { path, found: state.format, known: FORMAT });
+        let format: FormatOnly = serde_json::from_slice(&text).map_err(|_| damaged())?;
+        if format.format > STATE_FORMAT {
+            let carrier = path.display().to_string();
+            return Err(Error::NewerSync { carrier, found: format.format, known: STATE_FORMAT });
         }
+        let state: StateFile = serde_json::from_slice(&text).map_err(|_| damaged())?;
         let seed = from_hex(&state.seed).and_then(|seed| seed.try_into().ok()).ok_or_else(damaged)?;
+        let place = match (state.folder, state.server) {
+            (Some(folder), None) => Place::Folder(folder),
+            (None, Some(ServerState { url, token })) => Place::Server { url, token: Secret::new(&token) },
+            _ => return Err(damaged()),
+        };
+        let memory = MemoryKey::from_phrase(&state.phrase)?;
+        let memory = match &state.marker {
+            Some(marker) => marker.complete(memory).ok_or_else(damaged)?,
+            None => memory,
+        };
         Ok(Device {
+            carrier: Carrier::new(&place, &home, view.name().as_str())?,
             home,
-            carrier: state.folder,
-            memory: MemoryKey::from_phrase(&state.phrase)?,
+            place,
+            memory,
             key: DeviceKey::from_seed(seed)?,
             name: state.name,
             replaces: state.replaces,
+            marker: state.marker,
+            pending: state.pending,
         })
     }
 
     fn save(&self) -> Result<()> {
         disk::create_folder(&self.home)?;
+        let (folder, server) = match &self.place {
+            Place::Folder(folder) => (Some(folder.clone()), None),
+            Place::Server { url, token } => {
+                (None, Some(ServerState { url: url.clone(), token: token.expose().to_owned() }))
+            }
+        };
+        let is_first_form = server.is_none() && self.marker.is_none() && self.pending.is_none();
         let state = StateFile {
-            format: FORMAT,
-            folder: self.carrier.clone(),
+            format: if is_first_form { 1 } else { STATE_FORMAT },
+            folder,
+            server,
             phrase: self.memory.phrase(),
             seed: hex(self.key.seed()),
             name: self.name.clone(),
             replaces: self.replaces.clone(),
+            marker: self.marker.clone(),
+            pending: self.pending.clone(),
         };
         disk::write_atomically(&self.home.join(STATE_FILE), serde_json::to_string_pretty(&state)?.as_bytes())
     }
@@ -202,33 +261,61 @@ impl Device {
     }
 }
 
+/// The format of a file, whatever else it has.
+#[derive(Deserialize)]
+struct FormatOnly {
+    format: u16,
+}
+
 /// Tells whether a group of a home is synced, without opening it.
 pub fn is_on(home: &Path, group: &GroupName) -> bool {
     home.join("groups").join(group.as_str()).join(FOLDER).join(STATE_FILE).is_file()
 }
 
-/// Starts to sync a group over a folder that carries no memory yet. `name` is what people call this machine.
-pub fn init(view: &mut View<'_>, folder: &Path, name: &str) -> Result<RoundReport> {
-    refuse_second(view)?;
-    let device = Device::new(view, folder, MemoryKey::generate()?, name)?;
-    carrier::create(folder, &device.memory).map_err(carrier::explain)?;
+/// Starts to sync a group over a place that carries no memory yet. `name` is what people call this machine.
+pub fn init(view: &mut View<'_>, place: &Place, name: &str) -> Result<RoundReport> {
+    refuse_group(view)?;
+    if let Some(device) = synced(view)? {
+        return Err(Error::SyncOn { carrier: device.carrier.name().to_owned() });
+    }
+    let device = Device::new(view, place, MemoryKey::generate()?, name)?;
+    device.carrier.fetch()?;
+    device.carrier.create(&device.memory)?;
     start(view, &device)
 }
 
-/// Joins the memory that a folder carries.
-pub fn join(view: &mut View<'_>, folder: &Path, phrase: &str, name: &str) -> Result<RoundReport> {
-    refuse_second(view)?;
-    let device = Device::new(view, folder, MemoryKey::from_phrase(phrase)?, name)?;
-    carrier::check(folder, &device.memory)?;
-    start(view, &device)
+/// Joins the memory that a place carries. A machine that is synced already moves there, or takes the new key from its phrase.
+pub fn join(view: &mut View<'_>, place: &Place, phrase: &str, name: &str) -> Result<RoundReport> {
+    refuse_group(view)?;
+    let mut device = Device::new(view, place, MemoryKey::from_phrase(phrase)?, name)?;
+    device.carrier.fetch()?;
+    let marker = device.carrier.marker()?;
+    let wrong = || Error::WrongPhrase { carrier: device.carrier.name().to_owned() };
+    if !marker.is_of(&device.memory) {
+        return Err(wrong());
+    }
+    device.memory = marker.complete(device.memory.clone()).ok_or_else(wrong)?;
+    device.marker = marker.replaced.is_some().then_some(marker);
+    match synced(view)? {
+        None => start(view, &device),
+        Some(known) => renewal::rejoin(view, known, device),
+    }
 }
 
-fn refuse_second(view: &View<'_>) -> Result<()> {
-    view.needs_file("sync")?;
+fn synced(view: &View<'_>) -> Result<Option<Device>> {
     match Device::open(view) {
-        Err(Error::SyncOff) => Ok(()),
-        Ok(device) => Err(Error::SyncOn { folder: device.carrier }),
-        Err(problem) => Err(problem),
+        Err(Error::SyncOff) => Ok(None),
+        device => device.map(Some),
+    }
+}
+
+/// Refuses a group that has no folder, or that the settings do not let travel.
+fn refuse_group(view: &View<'_>) -> Result<()> {
+    view.needs_file("sync")?;
+    let groups = &view.settings().sync.groups;
+    match groups.is_empty() || groups.iter().any(|group| group == view.name().as_str()) {
+        true => Ok(()),
+        false => Err(Error::SyncExcluded { group: view.name().clone() }),
     }
 }
 
@@ -251,7 +338,12 @@ pub fn invite(view: &View<'_>) -> Result<String> {
 pub fn leave(view: &mut View<'_>) -> Result<()> {
     let device = Device::open(view)?;
     let _lock = device.lock()?;
-    if carrier::check(&device.carrier, &device.memory).is_ok() {
+    if device
+        .carrier
+        .fetch()
+        .and_then(|()| device.carrier.marker())
+        .is_ok_and(|marker| marker.is_of(&device.memory))
+    {
         let seen = Seen { left: true, ..seen(view, &device)? };
         carrier::write_seen(&device.carrier, &device.memory, &device.key, &seen)?;
     }
@@ -273,11 +365,13 @@ pub struct RoundOptions {
 /// Runs one round.
 pub fn round(view: &mut View<'_>, options: &RoundOptions) -> Result<RoundReport> {
     let mut device = Device::open(view)?;
+    refuse_group(view)?;
     let _lock = device.lock()?;
-    carrier::check(&device.carrier, &device.memory)?;
-    let mut report = RoundReport::default();
+    device.carrier.fetch()?;
+    let mut report =
+        RoundReport { new_key: renewal::check_key(view, &mut device)?, ..RoundReport::default() };
     if is_restored(view, &device)? {
-        renew(view, &mut device)?;
+        renewal::renew(view, &mut device)?;
         report.new_device = true;
     }
     workspace::sync(view)?;
@@ -298,13 +392,15 @@ pub fn round(view: &mut View<'_>, options: &RoundOptions) -> Result<RoundReport>
         && view.read_all(fold::outbox)?.is_empty();
     if !is_quiet {
         fold_round(view, &device, arrivals, &edited, options, &mut report)?;
+        crate::store::crash::point("round folded");
         report.files = files::write(view)?;
         publish(view, &device)?;
     }
     scrub(view, &device)?;
-    device.log().mirror(&device.carrier, &device.key).map_err(carrier::explain)?;
+    device.log().mirror(&device.carrier, device.key.id())?;
+    crate::store::crash::point("log copied");
     let seen = seen(view, &device)?;
-    carrier::write_seen(&device.carrier, &device.memory, &device.key, &seen).map_err(carrier::explain)?;
+    carrier::write_seen(&device.carrier, &device.memory, &device.key, &seen)?;
     Ok(report)
 }
 
@@ -346,22 +442,6 @@ fn is_restored(view: &mut View<'_>, device: &Device) -> Result<bool> {
     log.is_overtaken(&device.carrier, &device.memory, &device.key)
 }
 
-/// Makes this machine a new device. Its old log stays in the folder, and is read like that of any other machine.
-fn renew(view: &mut View<'_>, device: &mut Device) -> Result<()> {
-    let caller = view.caller();
-    device.replaces = Some(device.key.id().clone());
-    device.key = DeviceKey::generate()?;
-    view.write(|tx| {
-        fold::reset(tx)?;
-        audit::Row::new("sync_new_device").append(tx, caller)
-    })?;
-    let log = device.log().folder;
-    if log.exists() {
-        fs::remove_dir_all(&log).map_err(Error::io(&log))?;
-    }
-    device.save()
-}
-
 fn fold_round(
     view: &mut View<'_>,
     device: &Device,
@@ -376,7 +456,9 @@ fn fold_round(
         arrivals.into_iter().map(|arrival| (arrival.device, arrival.records, arrival.end)).collect();
     let done = view.write(|tx| {
         let mut fold = Fold::new(tx, &device.memory, device.key.id(), now)?;
+        let has_new_key = fold::has_new_key(tx)?;
         if fold.is_new()
+            && !has_new_key
             && let Some(replaced) = &device.replaces
         {
             fold.repeat_deletions(replaced)?;
@@ -391,6 +473,9 @@ fn fold_round(
             row.append(tx, caller)?;
             // Two machines may have done what does not fit together; what settles it travels as well.
             fold.capture(private, true)?;
+        }
+        if has_new_key {
+            fold.repeat_all(&logs)?;
         }
         fold.finish()
     })?;
@@ -446,6 +531,7 @@ fn seen(view: &View<'_>, device: &Device) -> Result<Seen> {
         name: device.name.clone(),
         at: view.now(),
         logs: positions.into_iter().map(|(device, at)| (device, at.number)).collect(),
+        agreement: Some(hex(&device.key.agreement_public())),
         replaces: device.replaces.clone(),
         left: false,
     })
@@ -468,7 +554,16 @@ fn all_seen(device: &Device) -> Result<BTreeMap<DeviceId, Option<Seen>>> {
 /// Returns the state of syncing.
 pub fn status(view: &View<'_>) -> Result<SyncStatus> {
     let device = Device::open(view)?;
-    carrier::check(&device.carrier, &device.memory)?;
+    // Without the server, the copy tells what is known.
+    let mut problems: Vec<String> =
+        device.carrier.fetch().err().map(|problem| problem.to_string()).into_iter().collect();
+    let marker = device.carrier.marker()?;
+    if !marker.is_of(&device.memory)
+        && device.pending.is_none()
+        && marker.next_key(&device.memory, &device.key).is_none()
+    {
+        return Err(renewal::foreign_key(&device, &marker));
+    }
     let (arrivals, positions) = read_others(view, &device)?;
     let gone = view.read_all(fold::tombstones)?;
     // The highest number that is known of each log.
@@ -495,15 +590,16 @@ pub fn status(view: &View<'_>) -> Result<SyncStatus> {
             deletions_missing: missing,
         });
     }
+    problems.extend(arrivals.into_iter().flat_map(|arrival| arrival.problems));
     Ok(SyncStatus {
-        folder: device.carrier.clone(),
+        carrier: device.carrier.name().to_owned(),
         device: device.key.id().to_string(),
         waiting: view.read_all(fold::outbox)?.len(),
         records: view.read_all(|db| db.one("SELECT count(*) FROM sync_records", (), |row| row.get(0)))?,
         deletions: gone.len(),
         state: view.read_all(fold::state_hash)?,
         machines,
-        problems: arrivals.into_iter().flat_map(|arrival| arrival.problems).collect(),
+        problems,
     })
 }
 
@@ -571,3 +667,6 @@ impl Authors {
         self.by_row.get(&(kind.to_owned(), local.to_owned()))?.get(field).cloned()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,13 +2,15 @@
 //!
 //! Texts are sealed with XChaCha20-Poly1305. The cipher and the signatures come from `ring`, which the TLS client needs anyway.
 //! `ring` has the 96-bit nonces of RFC 8439; the 192-bit nonces of XChaCha20, which may be random, need one more step, HChaCha20
-//! (draft-irtf-cfrg-xchacha-03). It is written here, and checked against the vectors of the draft.
+//! (draft-irtf-cfrg-xchacha-03). It is written here, and checked against the vectors of the draft. When the secret is replaced, the
+//! machines that stay get the new one sealed to their own X25519 key, which `ring` does not keep beyond one use.
 
 use std::fmt;
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+use x25519_dalek::{PublicKey, StaticSecret};
 
 use crate::base::{Error, Result};
 
@@ -29,13 +31,19 @@ const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// The digits of a phrase that check the others.
 const CHECK_DIGITS: usize = 4;
 
+/// The id of a memory. A new secret gives it a new one.
+pub(super) type MemoryId = [u8; 16];
+
 /// The secret of a memory, which every device that joined has, and the keys made from it.
 #[derive(Clone)]
 pub(super) struct MemoryKey {
     secret: [u8; SECRET_LEN],
     sealing: [u8; 32],
+    /// Names records. It is that of the first secret of the memory, so that records keep their names when the secret is replaced.
     hashing: [u8; 32],
-    id: [u8; 16],
+    id: MemoryId,
+    /// The ids that the memory had with earlier secrets.
+    earlier: Vec<MemoryId>,
 }
 
 impl fmt::Debug for MemoryKey {
@@ -57,7 +65,56 @@ impl MemoryKey {
             sealing: blake3::derive_key("nacre sync 2026 sealing", &secret),
             hashing: blake3::derive_key("nacre sync 2026 hashing", &secret),
             id: id[..16].try_into().expect("16 of 32 bytes"),
+            earlier: Vec::new(),
         }
+    }
+
+    /// Returns the same memory with a new secret.
+    pub(super) fn replaced(&self) -> Result<MemoryKey> {
+        let mut earlier = self.earlier.clone();
+        earlier.push(self.id);
+        Ok(MemoryKey { hashing: self.hashing, earlier, ..MemoryKey::generate()? })
+    }
+
+    /// Returns what a device that knows only the new secret needs beside it.
+    pub(super) fn sealed_past(&self) -> Result<Vec<u8>> {
+        let past: Vec<u8> = self.hashing.iter().chain(self.earlier.as_flattened()).copied().collect();
+        self.seal(&past, PAST_CONTEXT)
+    }
+
+    /// Adds it; `None` if it was not sealed with this secret.
+    pub(super) fn with_past(self, sealed: &[u8]) -> Option<MemoryKey> {
+        let past = self.open(sealed, PAST_CONTEXT)?;
+        let (hashing, ids) = past.split_first_chunk::<32>()?;
+        let earlier = ids.chunks(16).map(|id| id.try_into().ok()).collect::<Option<Vec<MemoryId>>>()?;
+        Some(MemoryKey { hashing: *hashing, earlier, ..self })
+    }
+
+    /// Tells whether the memory had this id with an earlier secret.
+    pub(super) fn had_id(&self, id: &[u8]) -> bool {
+        self.earlier.iter().any(|earlier| earlier == id)
+    }
+
+    /// Seals the secret for one device, which has the secret before it.
+    pub(super) fn invitation(&self, before: &MemoryKey, device: &[u8; 32]) -> Result<Vec<u8>> {
+        let own = StaticSecret::from(random::<32>()?);
+        let public = PublicKey::from(&own).to_bytes();
+        let shared = own.diffie_hellman(&PublicKey::from(*device));
+        let mut sealed = public.to_vec();
+        sealed.extend(seal(&agreed_key(shared.as_bytes(), &public, device), &self.secret, &self.id)?);
+        before.seal(&sealed, &self.id)
+    }
+
+    /// Reads an invitation for this device to the secret of the memory with this id.
+    pub(super) fn accept(&self, sealed: &[u8], id: &[u8], device: &DeviceKey) -> Option<MemoryKey> {
+        let opened = self.open(sealed, id)?;
+        let (public, sealed) = opened.split_first_chunk::<32>()?;
+        let own = device.agreement();
+        let shared = own.diffie_hellman(&PublicKey::from(*public));
+        let key = agreed_key(shared.as_bytes(), public, PublicKey::from(&own).as_bytes());
+        let secret = open(&key, sealed, id)?;
+        let next = MemoryKey::from_secret(secret.try_into().ok()?);
+        (next.id == id).then_some(next)
     }
 
     /// Returns the phrase of an invitation.
@@ -110,25 +167,41 @@ impl MemoryKey {
 
     /// Seals a text. `context` has to be the same to open it.
     pub(super) fn seal(&self, text: &[u8], context: &[u8]) -> Result<Vec<u8>> {
-        let nonce: [u8; NONCE_LEN] = random()?;
-        let mut body = text.to_vec();
-        let (key, short) = x_key(&self.sealing, &nonce);
-        key.seal_in_place_append_tag(short, Aad::from(context), &mut body).map_err(|_| broken("sealing"))?;
-        let mut sealed = Vec::with_capacity(NONCE_LEN + body.len());
-        sealed.extend_from_slice(&nonce);
-        sealed.append(&mut body);
-        Ok(sealed)
+        seal(&self.sealing, text, context)
     }
 
     /// Opens a sealed text; `None` if it was changed, or sealed with another key or in another context.
     pub(super) fn open(&self, sealed: &[u8], context: &[u8]) -> Option<Vec<u8>> {
-        let (nonce, body) = sealed.split_first_chunk::<NONCE_LEN>()?;
-        let mut body = body.to_vec();
-        let (key, short) = x_key(&self.sealing, nonce);
-        let length = key.open_in_place(short, Aad::from(context), &mut body).ok()?.len();
-        body.truncate(length);
-        Some(body)
+        open(&self.sealing, sealed, context)
     }
+}
+
+/// The context in which the past of a memory is sealed.
+const PAST_CONTEXT: &[u8] = b"past";
+
+fn seal(key: &[u8; 32], text: &[u8], context: &[u8]) -> Result<Vec<u8>> {
+    let nonce: [u8; NONCE_LEN] = random()?;
+    let mut body = text.to_vec();
+    let (key, short) = x_key(key, &nonce);
+    key.seal_in_place_append_tag(short, Aad::from(context), &mut body).map_err(|_| broken("sealing"))?;
+    let mut sealed = Vec::with_capacity(NONCE_LEN + body.len());
+    sealed.extend_from_slice(&nonce);
+    sealed.append(&mut body);
+    Ok(sealed)
+}
+
+fn open(key: &[u8; 32], sealed: &[u8], context: &[u8]) -> Option<Vec<u8>> {
+    let (nonce, body) = sealed.split_first_chunk::<NONCE_LEN>()?;
+    let mut body = body.to_vec();
+    let (key, short) = x_key(key, nonce);
+    let length = key.open_in_place(short, Aad::from(context), &mut body).ok()?.len();
+    body.truncate(length);
+    Some(body)
+}
+
+/// Returns the key on which two sides of an invitation agree.
+fn agreed_key(shared: &[u8; 32], sender: &[u8; 32], device: &[u8; 32]) -> [u8; 32] {
+    blake3::derive_key("nacre sync 2026 invitation", &[*shared, *sender, *device].concat())
 }
 
 /// The signing key of one device.
@@ -166,6 +239,16 @@ impl DeviceKey {
 
     pub(super) fn public(&self) -> &[u8] {
         self.pair.public_key().as_ref()
+    }
+
+    /// The key to which an invitation is sealed.
+    fn agreement(&self) -> StaticSecret {
+        StaticSecret::from(blake3::derive_key("nacre sync 2026 agreement", &self.seed))
+    }
+
+    /// The public part of it.
+    pub(super) fn agreement_public(&self) -> [u8; 32] {
+        PublicKey::from(&self.agreement()).to_bytes()
     }
 
     pub(super) fn sign(&self, message: &[u8]) -> [u8; SIGNATURE_LEN] {
@@ -371,6 +454,31 @@ mod tests {
         for bad in ["", "7", &phrase[1..], "ü", &format!("{phrase}7"), &"ü".repeat(30)] {
             assert!(MemoryKey::from_phrase(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_new_secret_reaches_those_who_are_invited_and_nobody_else() {
+        let before = MemoryKey::generate().unwrap();
+        let after = before.replaced().unwrap();
+        assert_ne!(after.id(), before.id());
+        assert!(after.had_id(before.id()) && !before.had_id(after.id()));
+        assert_eq!(after.hash(&["x"]), before.hash(&["x"]), "records keep their names");
+        let (invited, other) = (DeviceKey::generate().unwrap(), DeviceKey::generate().unwrap());
+        let sealed = after.invitation(&before, &invited.agreement_public()).unwrap();
+        let read = before.accept(&sealed, after.id(), &invited).unwrap();
+        assert_eq!(read.phrase(), after.phrase());
+        assert!(before.accept(&sealed, after.id(), &other).is_none(), "another device of the memory");
+        assert!(before.accept(&sealed, before.id(), &invited).is_none(), "another memory");
+        assert!(MemoryKey::generate().unwrap().accept(&sealed, after.id(), &invited).is_none(), "a stranger");
+        for place in 0..sealed.len() {
+            let mut flipped = sealed.clone();
+            flipped[place] ^= 1;
+            assert!(before.accept(&flipped, after.id(), &invited).is_none(), "{place}");
+        }
+        let joined = MemoryKey::from_phrase(&after.phrase()).unwrap();
+        let joined = joined.with_past(&after.sealed_past().unwrap()).unwrap();
+        assert_eq!(joined.hash(&["x"]), before.hash(&["x"]));
+        assert!(joined.had_id(before.id()));
     }
 
     #[test]

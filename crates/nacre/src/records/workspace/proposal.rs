@@ -5,6 +5,8 @@
 //! is left unchanged and the proposal is shown as a conflict. An applied proposal can be reverted until the
 //! file changes again.
 
+pub(crate) mod replica;
+
 use crate::base::named::named;
 use crate::base::redact;
 use crate::store::{Connection, Row};

@@ -1,0 +1,360 @@
+//! Random histories of several machines: partitions, repeats, any order, partial files, processes that die at any point of a
+//! round, and clocks that are off by a day. Once all have met, all know the same, nothing that was acknowledged is lost, and what
+//! was deleted is in no file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{Place, RoundOptions, RoundReport, init, invite, join, replace_key, round, status};
+use crate::base::caller::Caller;
+use crate::base::{Result, Settings, Time, files};
+use crate::group::Group;
+use crate::records::workspace::proposal;
+use crate::store::crash;
+use crate::tools::home::Home;
+
+/// The points at which a process can die during a round.
+const POINTS: &[&str] =
+    &["round folded", "pack written", "segment written", "document written", "log copied", "written aside"];
+/// The points at which it can die while the key is replaced, and while another machine takes the new one.
+const KEY_POINTS: &[&str] =
+    &["new key saved", "log begun again", "new key told", "round folded", "segment written"];
+
+fn noon() -> Time {
+    Time::from_millis(1_767_225_600_000)
+}
+
+/// A machine, and its copy of the folder in which all meet.
+struct Machine {
+    home: TempDir,
+    carrier: PathBuf,
+    group: Option<Group>,
+    caller: Caller,
+}
+
+impl Machine {
+    fn new(carrier: &Path) -> Machine {
+        let caller = Caller::person("person".parse().unwrap(), noon());
+        let home = tempfile::tempdir().unwrap();
+        let mut machine = Machine { home, carrier: carrier.to_owned(), group: None, caller };
+        machine.open();
+        machine
+    }
+
+    fn open(&mut self) {
+        self.group = None;
+        let home = Home::new(self.home.path(), Settings::default());
+        self.group = Some(home.group(&"main".parse().unwrap(), self.caller.now).unwrap());
+    }
+
+    fn with<T>(&mut self, work: impl FnOnce(&mut crate::group::View<'_>) -> T) -> T {
+        work(&mut self.group.as_mut().unwrap().enter(&self.caller).unwrap())
+    }
+
+    fn call(&mut self, tool: &str, arguments: Value) -> Result<Value> {
+        self.with(|view| crate::tools::call(view, tool, arguments)).map(|answer| answer.data)
+    }
+
+    fn round(&mut self) -> RoundReport {
+        self.with(|view| round(view, &RoundOptions::default())).unwrap()
+    }
+
+    /// Runs something in a process that dies at a point, if it comes there. Returns whether it died.
+    fn dying<T>(&mut self, point: &'static str, work: impl FnOnce(&mut Machine) -> T) -> bool {
+        crash::AT.set(Some(point));
+        let died = catch_unwind(AssertUnwindSafe(|| drop(work(self)))).is_err();
+        crash::AT.set(None);
+        self.open();
+        died
+    }
+
+    fn state(&mut self) -> String {
+        self.with(|view| status(view)).unwrap().state
+    }
+
+    /// The current memories with their scores, by id.
+    fn memories(&mut self) -> BTreeMap<String, (String, i64)> {
+        let sql =
+            "SELECT id, content, score FROM entries WHERE superseded_at IS NULL AND archived_at IS NULL";
+        let rows = self.with(|view| {
+            view.read_all(|db| db.rows(sql, (), |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?)))))
+        });
+        rows.unwrap().into_iter().collect()
+    }
+
+    fn note(&self, number: usize) -> PathBuf {
+        self.home.path().join(format!("groups/main/memory/note-{number}.md"))
+    }
+
+    fn proposed(&mut self) -> String {
+        let all = self.with(|view| proposal::list(view, true)).unwrap();
+        all.iter().map(|proposal| proposal.diff.to_string()).collect()
+    }
+}
+
+/// A random number generator that gives the same numbers for the same seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+}
+
+fn all_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .flat_map(|entry| if entry.path().is_dir() { all_files(&entry.path()) } else { vec![entry.path()] })
+        .collect()
+}
+
+/// Copies the part of one machine to another as a bad sync tool does: late, twice, cut short or not at all, unless `whole`.
+fn carry(random: &mut Random, from: &Path, to: &Path, whole: bool) {
+    for file in all_files(from) {
+        let (name, Ok(bytes)) = (file.file_name().unwrap().to_str().unwrap(), fs::read(&file)) else {
+            continue;
+        };
+        let target = to.join(name);
+        if name.contains(".tmp-") || fs::read(&target).is_ok_and(|present| present == bytes) {
+            continue;
+        }
+        let (target, bytes) = match random.below(if whole { 1 } else { 6 }) {
+            1 => continue,
+            2 => (target, &bytes[..random.below(bytes.len())]),
+            3 => (to.join(format!("copy of {name}")), &bytes[..]),
+            _ => (target, &bytes[..]),
+        };
+        files::create_folder(to).unwrap();
+        files::write_without_sync(&target, bytes).unwrap();
+    }
+}
+
+/// Writes that the machines acknowledged.
+#[derive(Default)]
+struct Told {
+    /// Texts that nobody touches afterwards.
+    kept: BTreeSet<String>,
+    /// Lines of documents.
+    lines: BTreeSet<String>,
+    /// Words of texts that were deleted.
+    gone: BTreeSet<String>,
+}
+
+fn step(random: &mut Random, seed: u64, number: usize, machine: &mut Machine, told: &mut Told) {
+    let touchable: Vec<(String, String)> = machine
+        .memories()
+        .into_iter()
+        .filter(|(_, (text, _))| !told.kept.contains(text))
+        .map(|(id, (text, _))| (id, text))
+        .collect();
+    let one = (!touchable.is_empty()).then(|| touchable[random.below(touchable.len())].clone());
+    let text = match random.below(3) {
+        0 => format!("Statement {} of run {seed}", random.below(12)),
+        _ => format!("Statement with word{seed}x{number}x in it"),
+    };
+    // A refusal, such as a text that exists already, is a step too.
+    let _ = match (random.below(12), one) {
+        (0, Some((id, _))) => machine.call("memory_update", json!({ "id": id, "content": text })),
+        (1, Some((id, _))) => machine.call("memory_store", json!({ "content": text, "supersedes": id })),
+        (2, Some((id, _))) => {
+            machine.call("memory_feedback", json!({ "id": id, "helpful": number % 2 == 0 }))
+        }
+        (3, Some((id, old))) => {
+            let done = machine.call("memory_delete", json!({ "id": id }));
+            let word = old.split(' ').find(|word| word.starts_with("word"));
+            told.gone.extend(word.filter(|_| done.is_ok()).map(str::to_owned));
+            done
+        }
+        (4, _) => {
+            let value = format!("place {}", random.below(5));
+            machine.call("fact_upsert", json!({ "entity": "Petra", "key": "port", "value": value }))
+        }
+        (5, _) => {
+            let _ = machine.call("fact_upsert", json!({ "entity": "Petra", "key": "age", "value": "44" }));
+            machine
+                .call("alias_add", json!({ "alias": format!("Pia {}", random.below(3)), "entity": "Petra" }))
+        }
+        (6, _) => {
+            let note = machine.note(random.below(3));
+            let before = fs::read_to_string(&note).unwrap_or_else(|_| "# Note\n".to_owned());
+            let line = format!("- line {number} of run {seed}");
+            files::create_folder(note.parent().unwrap()).unwrap();
+            files::write_without_sync(&note, format!("{before}{line}\n").as_bytes()).unwrap();
+            told.lines.insert(line);
+            Ok(Value::Null)
+        }
+        (7, _) => machine
+            .call("task_add", json!({ "description": format!("Task {} of run {seed}", random.below(9)) })),
+        (8 | 9, _) => {
+            let text = format!("Kept statement {number} of run {seed}");
+            let stored = machine.call("memory_store", json!({ "content": text }));
+            told.kept.extend(stored.is_ok().then_some(text));
+            stored
+        }
+        _ => machine.call("memory_store", json!({ "content": text })),
+    };
+}
+
+/// Returns how many processes died.
+fn history(seed: u64, count: usize, steps: usize) -> usize {
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
+    let folders: Vec<TempDir> = (0..count).map(|_| tempfile::tempdir().unwrap()).collect();
+    let mut machines: Vec<Machine> = folders.iter().map(|folder| Machine::new(folder.path())).collect();
+    let meeting = |machine: &Machine| Place::Folder(machine.carrier.clone());
+    let place = meeting(&machines[0]);
+    machines[0].with(|view| init(view, &place, "machine 0")).unwrap();
+    let phrase = machines[0].with(|view| invite(view)).unwrap();
+    for number in 1..count {
+        let marker = "nacre-sync.json";
+        fs::copy(folders[0].path().join(marker), folders[number].path().join(marker)).unwrap();
+        let place = meeting(&machines[number]);
+        machines[number].with(|view| join(view, &place, &phrase, &format!("machine {number}"))).unwrap();
+        // Clocks are off by a day.
+        machines[number].caller.now = noon().plus_days(i64::try_from(number).unwrap() % 3 - 1);
+    }
+    let devices: Vec<String> =
+        machines.iter_mut().map(|machine| machine.with(|view| status(view)).unwrap().device).collect();
+    let deliver = |random: &mut Random, whole: bool| {
+        for (from, device) in devices.iter().enumerate() {
+            for to in 0..count {
+                // Each machine's part comes from the machine itself: a sync tool never takes an older copy for newer.
+                if from != to && (whole || random.below(2) == 0) {
+                    let [own, copy] = [from, to].map(|machine| folders[machine].path().join(device));
+                    carry(random, &own, &copy, whole);
+                }
+            }
+        }
+    };
+    let (mut told, mut died) = (Told::default(), 0);
+    for number in 0..steps {
+        let machine = &mut machines[random.below(count)];
+        step(&mut random, seed, number, machine, &mut told);
+        match random.below(8) {
+            0 | 1 => drop(machine.round()),
+            2 => died += usize::from(machine.dying(POINTS[random.below(POINTS.len())], Machine::round)),
+            _ => {}
+        }
+        if random.below(4) == 0 {
+            deliver(&mut random, false);
+        }
+    }
+    for _ in 0..4 {
+        machines.iter_mut().for_each(|machine| drop(machine.round()));
+        deliver(&mut random, true);
+    }
+    check(seed, &mut machines, &told);
+    died
+}
+
+fn check(seed: u64, machines: &mut [Machine], told: &Told) {
+    let states: Vec<String> = machines.iter_mut().map(Machine::state).collect();
+    assert!(
+        states.windows(2).all(|pair| pair[0] == pair[1]),
+        "seed {seed}: {states:?} {}",
+        differences(machines)
+    );
+    let memories: Vec<_> = machines.iter_mut().map(Machine::memories).collect();
+    assert!(memories.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: {memories:#?}");
+    let texts: BTreeSet<&String> = memories[0].values().map(|(text, _)| text).collect();
+    for text in &told.kept {
+        assert!(texts.contains(text), "seed {seed}: `{text}` is lost");
+    }
+    let proposed: String = machines.iter_mut().map(Machine::proposed).collect();
+    for number in 0..3 {
+        let notes: Vec<_> =
+            machines.iter().map(|machine| fs::read_to_string(machine.note(number)).ok()).collect();
+        assert!(notes.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: {notes:#?}");
+    }
+    let notes: String =
+        (0..3).filter_map(|number| fs::read_to_string(machines[0].note(number)).ok()).collect();
+    for line in &told.lines {
+        assert!(
+            notes.contains(line) || proposed.contains(line),
+            "seed {seed}: `{line}` is lost: {notes}{proposed}"
+        );
+    }
+    for machine in machines.iter_mut() {
+        let faults = machine.with(|view| view.check()).unwrap();
+        assert_eq!(faults, Vec::<String>::new(), "seed {seed}");
+        let (sent, waiting) = (machine.round().sent, machine.with(|view| status(view)).unwrap().waiting);
+        assert_eq!((sent, waiting), (0, 0), "seed {seed}: it never comes to rest");
+    }
+    for machine in machines {
+        machine.group = None;
+        for file in all_files(machine.home.path()).iter().chain(&all_files(&machine.carrier)) {
+            let bytes = fs::read(file).unwrap();
+            for word in &told.gone {
+                let found = memchr::memmem::find(&bytes, format!("{word} ").as_bytes());
+                assert!(found.is_none(), "seed {seed}: `{word}` is in {}", file.display());
+            }
+        }
+    }
+}
+
+/// The documents that machines have differently, and what each of them waits for.
+fn differences(machines: &mut [Machine]) -> String {
+    let sql = "SELECT kind || ' ' || id || ' ' || document FROM sync_records
+        UNION ALL SELECT kind || ' ' || id || ' deleted' FROM sync_tombstones";
+    let (mut rows, mut text): (Vec<BTreeSet<String>>, _) = (Vec::new(), String::new());
+    for machine in machines {
+        let found = machine.with(|view| view.read_all(|db| db.rows(sql, (), |row| row.get(0)))).unwrap();
+        rows.push(found.into_iter().collect());
+        text.push_str(&format!("{:?}\n", machine.with(|view| status(view)).unwrap().problems));
+    }
+    for (number, own) in rows.iter().enumerate() {
+        for row in own.iter().filter(|row| !rows.iter().all(|other| other.contains(*row))) {
+            text.push_str(&format!("{number}: {row}\n"));
+        }
+    }
+    text
+}
+
+#[test]
+fn random_histories_end_in_one_state_and_lose_nothing() {
+    // `NACRE_SYNC_RUNS=2000` runs the whole bar; `NACRE_SYNC_FROM=n` starts at another seed.
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let (from, runs): (u64, u64) =
+        (number("NACRE_SYNC_FROM").unwrap_or(0), number("NACRE_SYNC_RUNS").unwrap_or(6));
+    let died: usize =
+        (from..from + runs).map(|seed| history(seed, 3 + usize::try_from(seed % 3).unwrap(), 40)).sum();
+    assert!(runs < 6 || died > 0, "no process died");
+}
+
+#[test]
+fn a_new_key_survives_a_process_that_dies_anywhere() {
+    for point in KEY_POINTS.iter().copied().chain(["new key adopted"]) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut machines = [Machine::new(folder.path()), Machine::new(folder.path())];
+        let place = Place::Folder(folder.path().to_owned());
+        machines[0].with(|view| init(view, &place, "machine 0")).unwrap();
+        let phrase = machines[0].with(|view| invite(view)).unwrap();
+        machines[1].with(|view| join(view, &place, &phrase, "machine 1")).unwrap();
+        for (number, machine) in machines.iter_mut().enumerate() {
+            machine
+                .call("memory_store", json!({ "content": format!("Stored on machine {number}") }))
+                .unwrap();
+            machine.round();
+        }
+        machines[0].round();
+        let mut died =
+            machines[0].dying(point, |machine| machine.with(|view| replace_key(view, None)).unwrap());
+        machines[0].round();
+        machines[1].call("memory_store", json!({ "content": "Not sent yet" })).unwrap();
+        died |= machines[1].dying(point, Machine::round);
+        assert!(died, "{point} was never reached");
+        for _ in 0..2 {
+            machines.iter_mut().for_each(|machine| drop(machine.round()));
+        }
+        assert_eq!(machines[0].state(), machines[1].state(), "{point}");
+        assert_eq!(machines[0].memories().len(), 3, "{point}");
+        let after = machines[1].with(|view| invite(view)).unwrap();
+        assert_eq!(after, machines[0].with(|view| invite(view)).unwrap(), "{point}");
+        assert_ne!(after, phrase, "{point}");
+    }
+}
