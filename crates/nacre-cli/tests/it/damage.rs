@@ -271,10 +271,10 @@ fn a_log_without_its_database_is_kept() {
         assert_eq!(fs::read(&kept[0]).unwrap(), bytes, "missing: {missing}");
         home.json(["store", "Into the new one"]);
         let status = home.json(["status"]);
-        assert_eq!(status["entries"]["current"], 2, "what was in the log is back: {status}");
-        // Trying again adds nothing twice, and leaves the log as it was.
+        assert_eq!(status["entries"]["current"], 1);
+        // The way back that the hint names works, and leaves the log as it was.
         let aside = status["set_aside"][0].as_str().unwrap();
-        assert_eq!(home.json(["import", "database", aside])["added"], 0, "missing: {missing}");
+        assert_eq!(home.json(["import", "database", aside])["added"], 1, "missing: {missing}");
         assert_eq!(home.json(["search", "log"])["hits"][0]["text"], "Only in the log so far");
         assert_eq!(fs::read(&kept[0]).unwrap(), bytes, "missing: {missing}");
     }

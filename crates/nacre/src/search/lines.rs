@@ -52,7 +52,7 @@ const NUMBER: f32 = 3.4;
 const LOGGED: f32 = 0.5;
 const LINKED: f32 = 0.43;
 const LINKED_LATER: f32 = 0.3;
-const READ: f32 = 7.0;
+const READ: f32 = 5.0;
 /// How many lines the reader compares with the question.
 const READ_LINES: usize = 20;
 

@@ -156,7 +156,8 @@ fn what_machines_and_nacre_itself_wrote_goes_nowhere() {
 fn what_is_private_stays_where_others_do_not_see_it() {
     let mut place = Place::new();
     put(&place, "memory/2026-01-15.md", "---\nprivate: true\n---\n- [decision|i=0.9] the heron sleeps\n");
-    assert_eq!(texts(&step(&mut place, Step::Context)), Vec::<&str>::new());
+    // Both files are private, as the log is.
+    assert_eq!(texts(&step(&mut place, Step::Context)), ["the heron sleeps"]);
     assert_eq!(texts(&step(&mut place, Step::Memory)), ["the heron sleeps (2026-01-15)"]);
     for (role, visibility, code) in
         [(Role::Skill, Visibility::Private, "role_denied"), (Role::Admin, Visibility::Shared, "hidden_file")]

@@ -30,9 +30,7 @@ const CHARS_BY_AGE: [(i64, usize); 3] = [(3, 360), (30, 280), (i64::MAX, 220)];
 const SAME_LIKENESS: f64 = 0.6;
 
 /// How many lines of documents are looked at, best first.
-const MAX_DOCUMENT_LINES: usize = 12;
-/// Beside the line that helps most, others help if the reader finds them nearly as good.
-const MAX_HELP_GAP: f64 = 1.5;
+const MAX_DOCUMENT_LINES: usize = 8;
 /// The best of them show whether notes help at all.
 const BEST_LINES: usize = 5;
 /// How many other hits the reader judges, and the least worth of them. What is worth less is not near enough, whatever the reader says.
@@ -40,6 +38,8 @@ const MAX_READ_HITS: usize = 8;
 const MIN_READ_WORTH: f64 = -4.0;
 /// What the reader's log odds are worth beside the other evidence.
 const READ: f64 = 0.5;
+/// The reader's doubt takes no more than this away from a memory: what other evidence is sure of stays.
+const MIN_READ_ODDS: f64 = -1.0;
 const READ_LINE: f64 = 1.0;
 
 /// One hit, weighed.
@@ -332,11 +332,11 @@ fn search(builder: &mut TurnBuilder<'_>) -> Result<Vec<WeighedHit>> {
     Ok(recalled)
 }
 
-/// Lets the reader judge the hits that may be injected: it reads the message and the memory together. Of documents it reads the best
-/// lines, which search has chosen.
+/// Lets the reader judge the memories that may be injected: it reads the message and the memory together. Of documents it reads the
+/// best lines, which search has chosen.
 fn read_best(builder: &TurnBuilder<'_>, recalled: &mut [WeighedHit]) {
-    let mut order: Vec<usize> =
-        (0..recalled.len()).filter(|place| recalled[*place].line().is_none()).collect();
+    let is_entry = |place: &usize| recalled[*place].hit.kind == "entry";
+    let mut order: Vec<usize> = (0..recalled.len()).filter(is_entry).collect();
     order.sort_by(|a, b| recalled[*b].weighed.worth.total_cmp(&recalled[*a].weighed.worth));
     order.retain(|place| recalled[*place].weighed.worth >= MIN_READ_WORTH);
     order.truncate(MAX_READ_HITS);
@@ -347,7 +347,7 @@ fn read_best(builder: &TurnBuilder<'_>, recalled: &mut [WeighedHit]) {
     for (place, judgement) in order.iter().zip(reader::judge(&pairs)) {
         recalled[*place].helps = Some(f64::from(judgement.helps));
         if recalled[*place].line().is_none() {
-            recalled[*place].weighed.add(READ * f64::from(judgement.helps));
+            recalled[*place].weighed.add(READ * f64::from(judgement.helps).max(MIN_READ_ODDS));
         }
     }
 }
@@ -364,11 +364,7 @@ fn with_best_lines(builder: &TurnBuilder<'_>, recalled: Vec<WeighedHit>) -> Vec<
     let mut kept = Vec::new();
     let (lines, mut others): (Vec<WeighedHit>, Vec<WeighedHit>) =
         recalled.into_iter().partition(|one| one.line().is_some());
-    let mut lines: Vec<WeighedHit> = lines.into_iter().take(MAX_DOCUMENT_LINES).collect();
-    lines.sort_by(|one, other| other.helps.unwrap_or(f64::MIN).total_cmp(&one.helps.unwrap_or(f64::MIN)));
-    let most = lines.first().and_then(|one| one.helps).unwrap_or(0.0);
-    lines.retain(|one| one.helps.is_none_or(|helps| helps >= most - MAX_HELP_GAP));
-    others.splice(0..0, lines);
+    others.splice(0..0, lines.into_iter().take(MAX_DOCUMENT_LINES));
     for mut one in others {
         if one.line().is_some() {
             rank += 1;

@@ -108,28 +108,44 @@ pub(crate) fn erase_distinct(db: &Connection, number: i64) -> Result<()> {
     db.run("DELETE FROM distinct_entities WHERE one = $1 AND other = $2", pair(number)).map(drop)
 }
 
-/// The rules of the graph: keys whose values do not replace each other, and categories beside the built-in ones.
-const RULES: &[(&str, &str, &str)] = &[("multi", "multi_keys", "key"), ("category", "categories", "name")];
+/// A rule of the graph: what it is about, and the statements that list, add and remove such rules.
+struct Rule {
+    about: &'static str,
+    list: &'static str,
+    add: &'static str,
+    remove: &'static str,
+}
+
+/// Keys whose values do not replace each other, and categories beside the built-in ones.
+const RULES: &[Rule] = &[
+    Rule {
+        about: "multi",
+        list: "SELECT key FROM multi_keys ORDER BY key",
+        add: "INSERT INTO multi_keys (key) VALUES ($1) ON CONFLICT DO NOTHING",
+        remove: "DELETE FROM multi_keys WHERE key = $1",
+    },
+    Rule {
+        about: "category",
+        list: "SELECT name FROM categories ORDER BY name",
+        add: "INSERT INTO categories (name) VALUES ($1) ON CONFLICT DO NOTHING",
+        remove: "DELETE FROM categories WHERE name = $1",
+    },
+];
 
 /// Returns the rules: what each is about, and its name.
 pub(crate) fn rules(db: &Connection) -> Result<Vec<(&'static str, String)>> {
     let mut found = Vec::new();
-    for (about, table, column) in RULES {
-        let names =
-            db.rows(&format!("SELECT {column} FROM {table} ORDER BY {column}"), (), |row| row.get(0))?;
-        found.extend(names.into_iter().map(|name| (*about, name)));
+    for rule in RULES {
+        let names = db.rows(rule.list, (), |row| row.get(0))?;
+        found.extend(names.into_iter().map(|name| (rule.about, name)));
     }
     Ok(found)
 }
 
 /// Makes a rule hold, or not. Returns whether there are such rules.
 pub(crate) fn set_rule(db: &Connection, about: &str, name: &str, holds: bool) -> Result<bool> {
-    let Some((_, table, column)) = RULES.iter().find(|(known, ..)| *known == about) else { return Ok(false) };
-    let sql = match holds {
-        true => format!("INSERT INTO {table} ({column}) VALUES ($1) ON CONFLICT DO NOTHING"),
-        false => format!("DELETE FROM {table} WHERE {column} = $1"),
-    };
-    db.run(&sql, [name])?;
+    let Some(rule) = RULES.iter().find(|rule| rule.about == about) else { return Ok(false) };
+    db.run(if holds { rule.add } else { rule.remove }, [name])?;
     Ok(true)
 }
 

@@ -147,7 +147,10 @@ impl Server {
         let text = serde_json::to_vec(&Listing { files: known.clone() })?;
         match fs::read(&self.index).is_ok_and(|before| before == text) {
             true => Ok(()),
-            false => files::write_without_sync(&self.index, &text),
+            false => {
+                files::create_folder(self.index.parent().expect("it is in a folder"))?;
+                files::write_without_sync(&self.index, &text)
+            }
         }
     }
 
