@@ -1,3 +1,14 @@
+"""Trains the stacks of the compiled-in reader: KEY=VALUE ...; training/README.md has the calls.
+
+Beside this file: init.npz (all-MiniLM-L6-v2, rows in 8 bits), vocab.txt, data.json.gz and texts.gz. `data.json.gz` has
+
+- pairs: {a, b, l, s}: two statements, a label (contradicting, updating, compatible, unrelated), the name of the set;
+- lasting: {a, b, l}: what was said before, a sentence, keep or drop;
+- notes: {name, lines: [{c, t}], qs, ps}: lines under headings, questions and messages with the lines that answer (g) or are outdated (s);
+- inject: the same for memories and messages; conv: {q, p, n}: a question, messages that answer it, others.
+
+`testpairs` and `testnotes` leave sets out and report precision and recall on them; `final=1` trains on everything.
+"""
 import json,gzip,sys,random,math,time,os
 import numpy as np, torch, torch.nn as nn, torch.nn.functional as F
 from transformers import BertConfig, BertModel

@@ -28,7 +28,7 @@ const MAX_OF_MESSAGE: usize = 4;
 /// Decisions, rules, preferences and what is to be remembered have forms of their own, so the rules alone decide about those. Chosen on transcripts
 /// that were left out of the reader's training.
 const NO_OBJECTION: f32 = 3.0;
-const CERTAIN: f32 = 3.6;
+const CERTAIN: f32 = 3.7;
 
 /// Finds the memories of a conversation.
 pub(crate) fn find(messages: &[HeardMessage]) -> Vec<Finding> {
@@ -636,7 +636,7 @@ mod tests {
         assert_eq!(wrong, [""; 0]);
     }
 
-    /// What a careful person would keep, and the reader objects to.
+    /// The reader objects to these sentences, although a careful person would keep them.
     #[test]
     fn what_is_missed_today() {
         for text in [

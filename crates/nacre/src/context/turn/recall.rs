@@ -36,7 +36,7 @@ const BEST_LINES: usize = 5;
 /// How many other hits the reader judges, and the least worth of them. What is worth less is not near enough, whatever the reader says.
 const MAX_READ_HITS: usize = 8;
 const MIN_READ_WORTH: f64 = -4.0;
-/// What the reader's log odds are worth beside the other evidence.
+/// How much the log odds of the reader count beside the other evidence.
 const READ: f64 = 0.5;
 /// The reader's doubt takes no more than this away from a memory: what other evidence is sure of stays.
 const MIN_READ_ODDS: f64 = -1.0;
