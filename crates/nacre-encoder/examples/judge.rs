@@ -1,5 +1,5 @@
 //! Judges pairs of texts: `judge MODEL < PAIRS`, a pair on each line with a tab between, and prints the heads of each.
-#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a tool for training")]
+#![expect(clippy::print_stdout, reason = "a tool for training")]
 
 use std::io::BufRead;
 

@@ -436,6 +436,7 @@ proptest! {
 /// A second name of a file elsewhere was read as if it belonged to the workspace.
 #[cfg(unix)]
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a file outside the workspace")]
 fn a_hard_link_into_the_workspace_was_read() {
     if crate::sealed::is_without_folder() {
         return;
