@@ -8,8 +8,11 @@ use super::compare::{Conflict, ConflictKind, compare};
 use super::statement::Statement;
 use crate::index::reader;
 
-/// The log odds from which two statements are a conflict by the reader alone.
-const MIN_ODDS: f32 = 4.6;
+/// The log odds from which two statements are a conflict by the reader alone. A write compares several statements, and most of them
+/// contradict nothing, so that it must be surer than on pairs of which half do.
+const MIN_ODDS: f32 = 5.2;
+/// The share of the words of one statement in the other from which they differ in detail.
+const MIN_REPEATED: f64 = 0.8;
 /// The score of a conflict that the reader alone found: less than that of any that the rules found.
 const READER_SCORE: f32 = 1.0;
 
@@ -26,8 +29,9 @@ pub fn weigh(earlier: &Statement, later: &Statement) -> Option<Conflict> {
     })
 }
 
-/// Tells whether one statement has every number of the other, `port: 7070` and `the port is 7070 now, not 6459`, or every
-/// word: then they differ in detail, and only the rules see a contradiction.
+/// Tells whether one statement has every number of the other, `port: 7070` and `the port is 7070 now, not 6459`, or most of its
+/// words: then they differ in detail, and only the rules see a contradiction.
+#[expect(clippy::cast_precision_loss, reason = "a few words")]
 fn is_repeated(one: &str, other: &str) -> bool {
     let words = |text: &str| -> BTreeSet<String> {
         let words = text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | ':'));
@@ -37,9 +41,10 @@ fn is_repeated(one: &str, other: &str) -> bool {
     let numbers = |words: &BTreeSet<String>| -> BTreeSet<String> {
         words.iter().filter(|word| word.contains(|c: char| c.is_ascii_digit())).cloned().collect()
     };
-    let is_part = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
-        !one.is_empty() && !other.is_empty() && (one.is_subset(other) || other.is_subset(one))
-    };
     let (one, other) = (words(one), words(other));
-    is_part(&one, &other) || is_part(&numbers(&one), &numbers(&other))
+    let shared = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
+        let least = one.len().min(other.len());
+        if least == 0 { 0.0 } else { one.intersection(other).count() as f64 / least as f64 }
+    };
+    shared(&one, &other) >= MIN_REPEATED || shared(&numbers(&one), &numbers(&other)) >= 1.0
 }
