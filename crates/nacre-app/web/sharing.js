@@ -1,4 +1,4 @@
-// Who shares the memory: the user's own rights, the access tokens, and the synced machines.
+// The view of access: the user's own rights, the access tokens, and the synced machines.
 
 import { request } from "./api.js";
 import { h, link } from "./dom.js";

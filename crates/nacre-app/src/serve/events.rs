@@ -37,7 +37,7 @@ pub async fn follow(
     if caller.role == Role::Skill {
         return failed(&nacre::Error::RoleDenied { tool: "events".into(), role: caller.role.as_str() });
     }
-    // Who has no role in the group learns nothing of it.
+    // A member without a role in the group gets no events.
     let who = Who { caller: caller.clone(), group: group.clone() };
     if let Err(error) = state.pool.ask(who, |_| Ok(())).await {
         return failed(&error);

@@ -99,10 +99,10 @@ fn a_member_has_only_the_groups_and_rights_of_their_roles() {
     assert_eq!(olav.json(&["--group", "petra", "search", "x"])["hits"], json!([]));
     petra.json(&["--group", "petra", "team", "role", "olav", "none"]);
     refused(olav, &["--group", "petra", "search", "x"], "no_role");
-    // What the audit log says names the member.
+    // The audit log names the member.
     let audit = rita.json(&["--group", "web", "audit"]).to_string();
     assert!(audit.contains("\"member\":\"petra\""), "{audit}");
-    // Who is no member has nothing.
+    // A person who is no member sees nothing.
     let stranger = Member::new(&server.url_as("stranger", operator.database()));
     refused(&stranger, &["--group", "web", "search", "staging"], "no_role");
     operator.json(&["team", "remove", "olav"]);

@@ -404,7 +404,7 @@ fn forgetting_one_half_of_a_memory_lost_the_other() {
         (Some("The user lives in Bern."), Some("home"))
     );
     assert_eq!(place.files_with("Helvetia"), Vec::<String>::new());
-    // What it had replaced does not come back.
+    // The replaced statement does not come back.
     let found = place.as_person("memory_search", json!({ "query": "where does the user live?" })).text;
     assert!(found.contains("Bern") && !found.contains("Rome"), "{found}");
     // Nor does the text that was forgotten.

@@ -5,7 +5,7 @@
 //! [`Statement`] ▶ `align` (which words both have) ▶ `subject` and `difference` ▶ [`compare()`], which adds up
 //! what speaks for a conflict and what speaks against it.
 //!
-//! [`weigh()`] asks the compiled-in reader too, which knows that a vegan eats no lamb. It takes milliseconds, so writes use it, and
+//! [`weigh()`] asks the compiled-in reader too, which knows more than the rules. It takes milliseconds, so writes use it, and
 //! searches compare with the rules alone.
 //!
 //! Everything is pure. The vocabulary is data, one file for each language (`words/LANGUAGE/claims.txt`), so that

@@ -483,7 +483,7 @@ fn require_person(view: &View<'_>, what: &'static str) -> Result<()> {
     }
 }
 
-/// Completes the file changes of a process that died. Who only reads leaves it to the writers.
+/// Completes the file changes of a process that died. A reader leaves this to the writers.
 fn complete_pending_changes(view: &mut View<'_>) -> Result<()> {
     if view.rights().may(MemberRole::Writer) && view.read_all(change::has_pending_changes)? {
         drop(change::lock(view)?);

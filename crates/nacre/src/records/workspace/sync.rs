@@ -500,7 +500,7 @@ pub fn sync_with(view: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) ->
             Err(error) => return Err(error),
         }
     }
-    // Who only reads leaves it to the writers.
+    // A reader leaves this to the writers.
     if !view.settings().documents.index || !writes {
         return Ok(SyncReport::default());
     }
