@@ -190,8 +190,8 @@ impl Progress {
         let target = if as_json { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let style = ProgressStyle::with_template(template).expect("a test draws every template");
         let bar = ProgressBar::with_draw_target(total, target).with_style(style).with_message(line(what, 40));
-        if let Ok(mut reached) = REACHED.lock() {
-            *reached = Reached { steps: 0, unit: ("", ""), effect };
+        if let Ok(mut reached) = PROGRESS.lock() {
+            *reached = ProgressState { steps: 0, unit: ("", ""), effect };
         }
         say_when_stopped();
         if total.is_none() {
@@ -222,7 +222,7 @@ impl Progress {
     /// Begins to count something else.
     pub fn set_unit(&self, unit: Unit) {
         self.0.set_prefix(unit.1);
-        if let Ok(mut reached) = REACHED.lock() {
+        if let Ok(mut reached) = PROGRESS.lock() {
             reached.unit = unit;
         }
     }
@@ -279,23 +279,24 @@ impl Progress {
 }
 
 /// How far the running work is.
-struct Reached {
+struct ProgressState {
     steps: u64,
     unit: Unit,
     effect: Effect,
 }
 
-static REACHED: Mutex<Reached> = Mutex::new(Reached { steps: 0, unit: ("", ""), effect: Effect::Uncounted });
+static PROGRESS: Mutex<ProgressState> =
+    Mutex::new(ProgressState { steps: 0, unit: ("", ""), effect: Effect::Uncounted });
 
 fn reach(steps: u64) {
-    if let Ok(mut reached) = REACHED.lock() {
+    if let Ok(mut reached) = PROGRESS.lock() {
         reached.steps = steps;
     }
 }
 
-impl Reached {
+impl ProgressState {
     fn sentence(&self) -> String {
-        let Reached { steps, unit: (one, many), effect } = self;
+        let ProgressState { steps, unit: (one, many), effect } = self;
         match (effect, steps) {
             (Effect::Reads, _) => "Stopped. It was a dry run: nothing was written.".to_owned(),
             (Effect::Uncounted, _) => "Stopped. Finished work is kept; run it again to go on.".to_owned(),
@@ -320,7 +321,7 @@ fn say_when_stopped() {
             }
             let clear = if io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
             let sentence =
-                REACHED.lock().map_or_else(|_| "Stopped.".to_owned(), |reached| reached.sentence());
+                PROGRESS.lock().map_or_else(|_| "Stopped.".to_owned(), |reached| reached.sentence());
             say(&format!("{clear}{sentence}\n"));
             // As a shell reports a program that Ctrl-C ended.
             std::process::exit(130);
@@ -569,7 +570,7 @@ fn paged(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Effect, Progress, Reached, count, wrap};
+    use super::{Effect, Progress, ProgressState, count, wrap};
 
     #[test]
     fn lines_break_at_words() {
@@ -611,7 +612,7 @@ mod tests {
             (Effect::Reads, 1_927, "Stopped. It was a dry run: nothing was written."),
             (Effect::Uncounted, 0, "Stopped. Finished work is kept; run it again to go on."),
         ] {
-            assert_eq!(Reached { steps, unit: ("note", "notes"), effect }.sentence(), expected);
+            assert_eq!(ProgressState { steps, unit: ("note", "notes"), effect }.sentence(), expected);
         }
     }
 }

@@ -30,7 +30,7 @@ const QUESTIONS: usize = 2_000;
 const LOGS: usize = 365;
 
 #[derive(Serialize)]
-struct Measured {
+struct Measurement {
     facts: usize,
     aliases: usize,
     lookup_us: f64,
@@ -48,13 +48,13 @@ pub fn run(facts: usize, global: &Global) -> Result<ExitCode> {
     let folder = tempfile::tempdir()?;
     let (lookup_us, sql_us, aliases) = lookup(&folder.path().join("many"), facts)?;
     let logs = logs(&folder.path().join("year"))?;
-    let measured = Measured { facts, aliases, lookup_us, sql_us, ..logs };
+    let measured = Measurement { facts, aliases, lookup_us, sql_us, ..logs };
     if global.json {
         render::json(&measured)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = String::new();
-    let Measured { logs, log_bytes, claims, lines_ms, indexed_ms, with_graph_ms, again_ms, .. } = measured;
+    let Measurement { logs, log_bytes, claims, lines_ms, indexed_ms, with_graph_ms, again_ms, .. } = measured;
     let _ = writeln!(text, "{facts} facts, {aliases} aliases ({})", clock::kind());
     let ratio = lookup_us / sql_us;
     let _ = writeln!(
@@ -186,7 +186,7 @@ fn lookup(folder: &Path, facts: usize) -> Result<(f64, f64, usize)> {
 }
 
 /// Measures a year of logs: read line by line, indexed without the graph, with it, and once more.
-fn logs(folder: &Path) -> Result<Measured> {
+fn logs(folder: &Path) -> Result<Measurement> {
     let write = |home: &Path| -> Result<usize> {
         let memory = home.join("groups/main/memory");
         fs::create_dir_all(&memory)?;
@@ -225,7 +225,7 @@ fn logs(folder: &Path) -> Result<Measured> {
         Ok(())
     })?;
     let claims = usize::try_from(counts.facts + counts.relations).unwrap_or(0);
-    Ok(Measured {
+    Ok(Measurement {
         facts: 0,
         aliases: 0,
         lookup_us: 0.0,

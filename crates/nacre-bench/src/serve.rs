@@ -434,7 +434,7 @@ fn report(load: &Load, ours: &ServerResult, bare: &ServerResult, as_json: bool) 
 /// The bare server, as one would write it in an afternoon. It prints its address and serves until it is killed.
 pub fn bare(file: &Path) -> Result<ExitCode> {
     #[derive(Deserialize)]
-    struct Asked {
+    struct SearchParams {
         query: String,
     }
     type Idle = Arc<(PathBuf, Mutex<Vec<Connection>>)>;
@@ -451,7 +451,7 @@ pub fn bare(file: &Path) -> Result<ExitCode> {
         });
         done.await.ok().and_then(Result::ok).ok_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
-    let search = |State(idle): State<Idle>, Query(asked): Query<Asked>| async move {
+    let search = |State(idle): State<Idle>, Query(asked): Query<SearchParams>| async move {
         let any = asked.query.split(' ').map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" OR ");
         let found = with(idle, move |db| {
             let sql = format!("SELECT content FROM docs WHERE docs MATCH ?1 ORDER BY rank LIMIT {HITS}");

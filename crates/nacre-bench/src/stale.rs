@@ -61,7 +61,7 @@ const DECOYS: &[&str] = &[
 
 /// The result for one repository.
 #[derive(Serialize)]
-struct Measured {
+struct Measurement {
     repository: String,
     planted: Counts,
     kinds: BTreeMap<&'static str, Counts>,
@@ -107,7 +107,7 @@ pub fn run(repositories: &[PathBuf], commits: usize, list: bool, global: &Global
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = format!("Staleness watch ({}), goals: found .90, wrong under .02\n", clock::kind());
-    for Measured { repository, planted, kinds, history, older_by_commits, check_ms } in &all {
+    for Measurement { repository, planted, kinds, history, older_by_commits, check_ms } in &all {
         let _ = writeln!(text, "{repository}: one check takes {check_ms:.0} ms");
         let planted =
             [("planted", planted)].into_iter().chain(kinds.iter().map(|(kind, counts)| (*kind, counts)));
@@ -205,7 +205,7 @@ impl Desk {
 }
 
 /// A thing of the repository, and how it is taken away.
-struct Thing {
+struct PlantedThing {
     kind: &'static str,
     name: String,
     plant: Plant,
@@ -224,7 +224,7 @@ enum Plant {
     DeleteBranch(String),
 }
 
-fn measure(repository: &Path, commits: usize, list: bool) -> Result<Measured> {
+fn measure(repository: &Path, commits: usize, list: bool) -> Result<Measurement> {
     let mut desk = Desk::new(repository)?;
     let things = things(&desk)?;
     let mut stored = Vec::new();
@@ -273,11 +273,11 @@ fn measure(repository: &Path, commits: usize, list: bool) -> Result<Measured> {
     let (history, older_by_commits) = history(repository, commits, list)?;
     let repository =
         repository.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(Measured { repository, planted: all, kinds, history, older_by_commits, check_ms })
+    Ok(Measurement { repository, planted: all, kinds, history, older_by_commits, check_ms })
 }
 
 /// Collects real things of a repository, spread over all of it.
-fn things(desk: &Desk) -> Result<Vec<Thing>> {
+fn things(desk: &Desk) -> Result<Vec<PlantedThing>> {
     let files = desk.files()?;
     let mut things = Vec::new();
     // A submodule is a folder.
@@ -292,7 +292,7 @@ fn things(desk: &Desk) -> Result<Vec<Thing>> {
             1 => Plant::Rename(format!("{folder}/renamed_{place}_{name}")),
             _ => Plant::Rename(format!("moved_{place}/{name}")),
         };
-        things.push(Thing { kind: "path", name: path.to_string(), plant });
+        things.push(PlantedThing { kind: "path", name: path.to_string(), plant });
     }
     let tail = things.len();
     things.extend(flags(desk, &files)?);
@@ -301,7 +301,7 @@ fn things(desk: &Desk) -> Result<Vec<Thing>> {
     for number in 0..MAX_OTHERS {
         let name = format!("feature/work-{number}");
         git(&desk.clone, &["branch", &name])?;
-        things.push(Thing { kind: "branch", name: name.clone(), plant: Plant::DeleteBranch(name) });
+        things.push(PlantedThing { kind: "branch", name: name.clone(), plant: Plant::DeleteBranch(name) });
     }
     // The files in which other things are planted stay where they are.
     let used: BTreeSet<String> = things[tail..]
@@ -322,7 +322,7 @@ fn spread<T: Copy>(list: &[T], most: usize) -> impl Iterator<Item = T> + use<'_,
 }
 
 /// Finds flags that one line of a parser defines.
-fn flags(desk: &Desk, files: &[String]) -> Result<Vec<Thing>> {
+fn flags(desk: &Desk, files: &[String]) -> Result<Vec<PlantedThing>> {
     let field =
         Regex::new(r"#\[arg\([^\]]*\blong\b[^\]]*\)\]\s*(?:pub(?:\([^)]*\))?\s+)?([a-z][a-z0-9_]*)\s*:")?;
     let literal = Regex::new(r#"\.long\("([a-z][a-z0-9-]+)"\)|long = "([a-z][a-z0-9-]+)""#)?;
@@ -350,7 +350,7 @@ fn flags(desk: &Desk, files: &[String]) -> Result<Vec<Thing>> {
             Some(field) => format!("{}_planted:", field.trim_end()),
             None => from.replacen('"', "\"planted-", 1),
         };
-        Thing {
+        PlantedThing {
             kind: "flag",
             name: flag.clone(),
             plant: Plant::Replace { path: path.clone(), from: from.clone(), to },
@@ -361,7 +361,7 @@ fn flags(desk: &Desk, files: &[String]) -> Result<Vec<Thing>> {
 }
 
 /// Finds recipes, targets and scripts.
-fn commands(desk: &Desk, files: &[String]) -> Result<Vec<Thing>> {
+fn commands(desk: &Desk, files: &[String]) -> Result<Vec<PlantedThing>> {
     let recipe = Regex::new(r"(?m)^([a-z][a-z0-9-]+)(?: [^:=\n]*)?:(?:[^=]|$)")?;
     let script = Regex::new(r#"(?s)"scripts"\s*:\s*\{([^}]*)\}"#)?;
     let name = Regex::new(r#""([a-z][a-z0-9:-]+)"\s*:"#)?;
@@ -392,7 +392,7 @@ fn commands(desk: &Desk, files: &[String]) -> Result<Vec<Thing>> {
             };
             if text.matches(&from).count() == 1 {
                 let plant = Plant::Replace { path: path.clone(), from, to };
-                found.push(Thing { kind: "command", name: format!("{program} {one}"), plant });
+                found.push(PlantedThing { kind: "command", name: format!("{program} {one}"), plant });
             }
         }
     }
@@ -401,7 +401,7 @@ fn commands(desk: &Desk, files: &[String]) -> Result<Vec<Thing>> {
 }
 
 /// Finds versions of dependencies that one manifest states.
-fn versions(desk: &Desk, files: &[String]) -> Result<Vec<Thing>> {
+fn versions(desk: &Desk, files: &[String]) -> Result<Vec<PlantedThing>> {
     let line = Regex::new(r#"(?m)^([a-z][a-z0-9_-]+) = (?:\{ *version = )?"([0-9]+\.[0-9]+(?:\.[0-9]+)?)""#)?;
     let mut found: BTreeMap<String, Vec<(String, String, String)>> = BTreeMap::new();
     for path in files.iter().filter(|path| path.rsplit('/').next() == Some("Cargo.toml")) {
@@ -416,7 +416,7 @@ fn versions(desk: &Desk, files: &[String]) -> Result<Vec<Thing>> {
     let of = |(name, mut places): (String, Vec<(String, String, String)>)| {
         let (path, from, version) = places.pop()?;
         let to = from.replace(&version, "99.1");
-        Some(Thing {
+        Some(PlantedThing {
             kind: "version",
             name: format!("{name} {version}"),
             plant: Plant::Replace { path, from, to },
@@ -425,7 +425,7 @@ fn versions(desk: &Desk, files: &[String]) -> Result<Vec<Thing>> {
     Ok(single.filter_map(of).take(MAX_OTHERS).collect())
 }
 
-fn plant(desk: &Desk, thing: &Thing) -> Result<()> {
+fn plant(desk: &Desk, thing: &PlantedThing) -> Result<()> {
     match &thing.plant {
         Plant::Delete(path) => fs::remove_file(desk.clone.join(path))?,
         Plant::Rename(to) => {

@@ -22,7 +22,7 @@ const WRITES: usize = 300;
 const ROUNDS: usize = 20;
 
 #[derive(Serialize)]
-struct Measured {
+struct Measurement {
     operations: usize,
     capture_ms: f64,
     fold_ms: f64,
@@ -37,7 +37,7 @@ pub fn run(operations: usize, global: &Global) -> Result<ExitCode> {
         render::json(&measured)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Measured { capture_ms, fold_ms, quiet_round_ms, write_ms, synced_write_ms, .. } = measured;
+    let Measurement { capture_ms, fold_ms, quiet_round_ms, write_ms, synced_write_ms, .. } = measured;
     let mut text = String::new();
     let _ = writeln!(text, "{operations} operations ({})", clock::kind());
     let _ = writeln!(text, "  first round    {capture_ms:8.0} ms on the machine that has them");
@@ -59,7 +59,7 @@ fn group(home: &std::path::Path) -> Result<Group> {
     Ok(Home::new(home, Settings::default()).group(&"main".parse()?, now())?)
 }
 
-fn measure(operations: usize) -> Result<Measured> {
+fn measure(operations: usize) -> Result<Measurement> {
     let folder = tempfile::tempdir()?;
     let carrier = Place::Folder(folder.path().join("carrier"));
     let caller = Caller::person("bench".parse()?, now());
@@ -104,5 +104,5 @@ fn measure(operations: usize) -> Result<Measured> {
         })?);
     }
     let quiet_round_ms = percentile(&rounds, 50);
-    Ok(Measured { operations, capture_ms, fold_ms, quiet_round_ms, write_ms, synced_write_ms })
+    Ok(Measurement { operations, capture_ms, fold_ms, quiet_round_ms, write_ms, synced_write_ms })
 }

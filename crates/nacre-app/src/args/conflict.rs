@@ -56,12 +56,12 @@ pub enum Side {
     Both,
 }
 
-impl From<Side> for nacre::call::conflict::Kept {
-    fn from(side: Side) -> nacre::call::conflict::Kept {
+impl From<Side> for nacre::call::conflict::KeepChoice {
+    fn from(side: Side) -> nacre::call::conflict::KeepChoice {
         match side {
-            Side::First => nacre::call::conflict::Kept::First,
-            Side::Second => nacre::call::conflict::Kept::Second,
-            Side::Both => nacre::call::conflict::Kept::Both,
+            Side::First => nacre::call::conflict::KeepChoice::First,
+            Side::Second => nacre::call::conflict::KeepChoice::Second,
+            Side::Both => nacre::call::conflict::KeepChoice::Both,
         }
     }
 }

@@ -94,11 +94,11 @@ pub(super) const GROUPS: &[Group] = &[
 ];
 
 /// Other spellings that the help mentions beside a command.
-const ALSO: &[(&str, &str)] =
+const ALIASES: &[(&str, &str)] =
     &[("store", "add"), ("search", "find, ls"), ("update", "edit"), ("delete", "rm")];
 
 /// The width of the column with the commands.
-const COLUMN: usize = 20;
+const COMMAND_WIDTH: usize = 20;
 
 /// The help is never wider.
 const MAX_COLUMNS: usize = 100;
@@ -110,10 +110,13 @@ pub fn short(command: &Command) -> String {
     let (everyday, others) = GROUPS.split_first().expect("the table has groups");
     let _ = writeln!(text, "\n{}", heading(&format!("{}:", everyday.title)));
     for name in everyday.commands {
-        let spelling = ALSO.iter().find(|(of, _)| of == name);
+        let spelling = ALIASES.iter().find(|(of, _)| of == name);
         let spelling = spelling.map_or((*name).to_owned(), |(_, also)| format!("{name} ({also})"));
-        let _ =
-            writeln!(text, "  {spelling:COLUMN$}{}", wrap(&about(command.find_subcommand(name)), COLUMN + 2));
+        let _ = writeln!(
+            text,
+            "  {spelling:COMMAND_WIDTH$}{}",
+            wrap(&about(command.find_subcommand(name)), COMMAND_WIDTH + 2)
+        );
     }
     for group in others {
         let commands = wrap(&group.commands.join(", "), 2);
@@ -148,7 +151,12 @@ pub fn all(command: &Command) -> String {
         let value = value.map(|name| format!(" {name}")).unwrap_or_default();
         let Some(name) = option.get_long() else { continue };
         let help = option.get_help().map(ToString::to_string).unwrap_or_default();
-        let _ = writeln!(text, "  {:COLUMN$}{}", format!("--{name}{value}"), wrap(&help, COLUMN + 2));
+        let _ = writeln!(
+            text,
+            "  {:COMMAND_WIDTH$}{}",
+            format!("--{name}{value}"),
+            wrap(&help, COMMAND_WIDTH + 2)
+        );
     }
     let _ = write!(text, "\n`nacre help COMMAND` explains a command.\n{}\n", wrap(EXIT_CODES, 0));
     text
@@ -158,7 +166,7 @@ pub fn all(command: &Command) -> String {
 fn list(text: &mut String, path: &str, command: &Command) {
     let aliases: Vec<&str> = command.get_all_aliases().collect();
     let also = if aliases.is_empty() { String::new() } else { format!(" (also: {})", aliases.join(", ")) };
-    let column = if path.contains(' ') { COLUMN + 6 } else { COLUMN };
+    let column = if path.contains(' ') { COMMAND_WIDTH + 6 } else { COMMAND_WIDTH };
     let indent = if path.contains(' ') { 4 } else { 2 };
     let about = wrap(&format!("{}{also}", about(Some(command))), indent + column + 1);
     let _ = writeln!(text, "{:indent$}{path:column$} {about}", "");
@@ -205,7 +213,7 @@ mod tests {
     #[test]
     fn the_spellings_in_the_help_work() {
         let command = Cli::command();
-        for (name, also) in ALSO {
+        for (name, also) in ALIASES {
             let found = command.find_subcommand(name).unwrap();
             for alias in also.split(", ") {
                 assert!(found.get_all_aliases().any(|known| known == alias), "{name}: {alias}");

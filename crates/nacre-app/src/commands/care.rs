@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use nacre::maintain::{JobShown, Which};
+use nacre::maintain::{JobSelection, JobShown};
 use nacre::{Caller, GroupName, Note, SyncReport, Zone};
 use serde_json::json;
 
@@ -596,9 +596,9 @@ pub fn maintain(context: &Context, args: &Maintain) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let which = match &args.only {
-        Some(name) => Which::Only(name.clone()),
-        None if args.all => Which::All,
-        None => Which::Due,
+        Some(name) => JobSelection::Only(name.clone()),
+        None if args.all => JobSelection::All,
+        None => JobSelection::Due,
     };
     let bar = Progress::count(context.global.json, "Running maintenance", ("job", "jobs"), Effect::Uncounted);
     let ran = nacre::maintain::run_with(&mut view, &which, &mut |step| bar.show(step));

@@ -30,12 +30,12 @@ struct State {
     /// Where its files come from.
     server: String,
     group: String,
-    files: BTreeMap<String, Known>,
+    files: BTreeMap<String, FileState>,
 }
 
 /// The last known state of one file.
 #[derive(Default, PartialEq, Eq, Clone, Serialize, Deserialize)]
-struct Known {
+struct FileState {
     /// The hash of the content that both sides had last; absent: there was no file.
     base: Option<String>,
     /// The content that was proposed from here, and its proposal: it is not proposed twice.
@@ -46,9 +46,9 @@ struct Known {
     beside: Option<String>,
 }
 
-impl Known {
-    fn same(base: Option<String>) -> Known {
-        Known { base, ..Known::default() }
+impl FileState {
+    fn same(base: Option<String>) -> FileState {
+        FileState { base, ..FileState::default() }
     }
 }
 
@@ -151,12 +151,12 @@ fn exchange(view: &mut View<'_>, folder: &Path, state: &mut State) -> Result<Exc
             if known.beside.is_some() {
                 let _ = fs::remove_file(beside(&place(folder, &path)?));
             }
-            Known::same(own)
+            FileState::same(own)
         } else if own == known.base || own.is_none() && theirs != known.base {
             // A change is not lost because somebody else removed the file.
             receive(folder, &path, there.get(&path))?;
             done.received.push(path.clone());
-            Known::same(theirs)
+            FileState::same(theirs)
         } else if known.beside.is_none() && (theirs == known.base || theirs.is_none()) {
             known.base = theirs;
             send(view, &path, &known, here.get(&path), own, &mut done)
@@ -166,9 +166,9 @@ fn exchange(view: &mut View<'_>, folder: &Path, state: &mut State) -> Result<Exc
                 write(&beside(&place(folder, &path)?), &file.bytes)?;
             }
             done.conflicts.push(path.clone());
-            Known { beside: theirs, ..known }
+            FileState { beside: theirs, ..known }
         };
-        match next != Known::default() {
+        match next != FileState::default() {
             true => drop(state.files.insert(path, next)),
             false => drop(state.files.remove(&path)),
         }
@@ -215,11 +215,11 @@ fn place(folder: &Path, path: &str) -> Result<PathBuf> {
 fn send(
     view: &mut View<'_>,
     path: &str,
-    known: &Known,
+    known: &FileState,
     bytes: Option<&Vec<u8>>,
     own: Option<String>,
     done: &mut Exchange,
-) -> Known {
+) -> FileState {
     if let Some((proposed, number)) = &known.proposed
         && *proposed == own
     {
@@ -231,11 +231,11 @@ fn send(
     match sent {
         Ok(PutOutcome::Written) => {
             done.sent.push(path.to_owned());
-            Known::same(own)
+            FileState::same(own)
         }
         Ok(PutOutcome::Waits(number)) => {
             done.waiting.push((path.to_owned(), number));
-            Known { proposed: Some((own, number)), ..known.clone() }
+            FileState { proposed: Some((own, number)), ..known.clone() }
         }
         // The next exchange sees what changed.
         Ok(PutOutcome::Changed) => known.clone(),

@@ -61,7 +61,7 @@ fn reindex(context: &Context, name: Option<CollectionName>, reading: Reading) ->
     let mut view = group.enter(&caller)?;
     let names = name.map_or_else(|| nacre::collection::names(&view), |name| Ok(vec![name]))?;
     if names.is_empty() && !context.global.json {
-        render::out(NONE)?;
+        render::out(NO_COLLECTIONS)?;
     }
     let (mut all, mut failed) = (Vec::new(), None);
     for name in &names {
@@ -93,7 +93,7 @@ fn with_progress<T>(
     work(&mut |done, all| bar.done_of(done, all))
 }
 
-const NONE: &str = "There are no collections; `nacre collection add NAME FOLDER` adds one.";
+const NO_COLLECTIONS: &str = "There are no collections; `nacre collection add NAME FOLDER` adds one.";
 
 fn say(done: &IndexReport) -> Result<()> {
     let mut rows = vec![("collection", done.collection.to_string())];
@@ -113,7 +113,7 @@ fn list(context: &Context) -> Result<ExitCode> {
     let reply = context.run(CollectionsRequest {})?;
     let Some(Collections { collections }) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
     if collections.is_empty() {
-        render::out(NONE)?;
+        render::out(NO_COLLECTIONS)?;
         return Ok(ExitCode::SUCCESS);
     }
     let paint = Paint::stdout();

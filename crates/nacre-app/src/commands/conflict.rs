@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use nacre::Outcome;
 use nacre::call::ConflictsRequest;
-use nacre::call::conflict::{ComparedStatements, Kept};
+use nacre::call::conflict::{ComparedStatements, KeepChoice};
 
 use super::entry;
 use super::input::words_or_stdin;
@@ -19,7 +19,7 @@ pub fn run(context: &Context, args: Conflict) -> Result<ExitCode> {
         Conflict::List => return list(context),
         Conflict::Find => return find(context),
         Conflict::Keep { number, side } => ConflictsRequest { keep: Some(side.into()), ..settle(number) },
-        Conflict::Both { number } => ConflictsRequest { keep: Some(Kept::Both), ..settle(number) },
+        Conflict::Both { number } => ConflictsRequest { keep: Some(KeepChoice::Both), ..settle(number) },
         Conflict::Replace { number, words } => {
             ConflictsRequest { replace: Some(words_or_stdin(&words, "conflicts replace")?), ..settle(number) }
         }

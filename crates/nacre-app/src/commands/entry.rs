@@ -200,7 +200,7 @@ fn scopes(given: &[String], all: &[&str]) -> Result<Vec<nacre::Scope>> {
 /// Finds lines by exact text or a regular expression. The exit code tells whether there are any.
 pub fn grep(context: &Context, args: Grep) -> Result<ExitCode> {
     /// More lines than anybody has.
-    const ALL: usize = 1_000_000;
+    const MAX_GREP_LINES: usize = 1_000_000;
     const NO_LINE: u8 = 3;
     let request = GrepRequest {
         pattern: args.pattern,
@@ -208,7 +208,7 @@ pub fn grep(context: &Context, args: Grep) -> Result<ExitCode> {
         ignore_case: args.ignore_case,
         scope: scopes(&args.scope, &["entries", "memory", "sessions"])?,
         context: args.context,
-        limit: Some(args.limit.unwrap_or(ALL)),
+        limit: Some(args.limit.unwrap_or(MAX_GREP_LINES)),
     };
     let reply = context.run(request)?;
     let Outcome::Done(found) = &reply.outcome else { return Ok(ExitCode::SUCCESS) };

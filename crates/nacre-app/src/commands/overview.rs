@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::render::{self, Paint, count};
 
 /// The commands of a first day.
-const FIRST: &[(&str, &str)] = &[
+const FIRST_COMMANDS: &[(&str, &str)] = &[
     ("nacre store TEXT", "remember something"),
     ("nacre search WORDS", "find it again"),
     ("nacre install", "connect your agents"),
@@ -20,8 +20,10 @@ const FIRST: &[(&str, &str)] = &[
 pub fn run(context: &Context) -> Result<ExitCode> {
     let status = context.enter(|view| nacre::status(view))?;
     if context.global.json {
-        let commands: Vec<_> =
-            FIRST.iter().map(|(command, about)| json!({ "command": command, "about": about })).collect();
+        let commands: Vec<_> = FIRST_COMMANDS
+            .iter()
+            .map(|(command, about)| json!({ "command": command, "about": about }))
+            .collect();
         render::json(&json!({ "status": status, "commands": commands }))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -48,7 +50,7 @@ pub fn run(context: &Context) -> Result<ExitCode> {
     let paint = Paint::stdout();
     let mut text = render::table(&rows);
     text.push('\n');
-    for (command, about) in FIRST {
+    for (command, about) in FIRST_COMMANDS {
         text.push_str(&format!("  {}  {about}\n", paint.bold(&format!("{command:18}"))));
     }
     render::out(&text)?;

@@ -92,7 +92,8 @@ fn meaning(home: &Path) -> Result<String> {
 }
 
 fn agents(home: &Path) -> Result<String> {
-    let mut child = Stopped(nacre(home)?.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?);
+    let mut child =
+        KilledOnDrop(nacre(home)?.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?);
     let mut input = child.0.stdin.take().context("a pipe")?;
     let mut lines = BufReader::new(child.0.stdout.take().context("a pipe")?).lines();
     let client = json!({ "name": "self-check", "version": "1" });
@@ -123,7 +124,7 @@ fn agents(home: &Path) -> Result<String> {
 
 fn server(home: &Path) -> Result<String> {
     let args = ["serve", "--listen", "127.0.0.1:0"];
-    let _child = Stopped(nacre(home)?.args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+    let _child = KilledOnDrop(nacre(home)?.args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
     let begun = Instant::now();
     let (url, key) = loop {
         if let Some(found) = Running::find(&nacre::Home::new(home, nacre::Settings::default())) {
@@ -142,9 +143,9 @@ fn server(home: &Path) -> Result<String> {
 }
 
 /// A process that is killed when this is dropped.
-struct Stopped(Child);
+struct KilledOnDrop(Child);
 
-impl Drop for Stopped {
+impl Drop for KilledOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

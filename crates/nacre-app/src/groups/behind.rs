@@ -22,15 +22,15 @@ const MAX_PAUSE: Duration = Duration::from_secs(600);
 pub const PAUSE: Duration = Duration::from_millis(10);
 
 /// The thread that does the background work.
-pub struct Behind {
+pub struct BackgroundWork {
     stop: Sender<()>,
     ended: Receiver<()>,
 }
 
-impl Behind {
+impl BackgroundWork {
     /// Starts the thread. Without a provider and without maintenance it ends when nothing is left to do. `clock` is a fixed time,
     /// in tests.
-    pub fn begin(home: &Home, name: &GroupName, clock: Option<Time>) -> Behind {
+    pub fn begin(home: &Home, name: &GroupName, clock: Option<Time>) -> BackgroundWork {
         let (home, name) = (home.clone(), name.clone());
         let (stop, stopped) = channel();
         let (end, ended) = channel();
@@ -38,7 +38,7 @@ impl Behind {
             work(&home, &name, clock, &Pause(stopped));
             drop(end);
         });
-        Behind { stop, ended }
+        BackgroundWork { stop, ended }
     }
 
     /// Ends the thread, so that the server is the last to close the database and leaves one file. It does not wait for a provider,

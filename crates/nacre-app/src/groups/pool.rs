@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use nacre::{Caller, Group, GroupName, Home, Time, View};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::behind::Behind;
+use super::behind::BackgroundWork;
 use super::watch::{self, MAX_UNCHECKED};
-use super::who::Who;
+use super::who::Requester;
 use crate::context;
 
 /// The number of groups that are kept open.
@@ -57,7 +57,7 @@ struct Open {
     changed: Arc<AtomicBool>,
     looked: Instant,
     watcher: Option<watch::Watcher>,
-    behind: Option<Behind>,
+    behind: Option<BackgroundWork>,
     used: Instant,
 }
 
@@ -81,7 +81,7 @@ impl Pool {
     /// Runs work on a group on a blocking thread.
     pub async fn ask<T: Send + 'static>(
         self: &Arc<Pool>,
-        who: Who,
+        who: Requester,
         work: impl FnOnce(&mut View<'_>) -> nacre::Result<T> + Send + 'static,
     ) -> nacre::Result<T> {
         let (own, turn) = (self.clone(), self.turn(&who.group).await);
@@ -168,7 +168,7 @@ impl Pool {
         if is_there && open.watcher.is_none() {
             open.watcher = watch::watch(group.folder(), open.changed.clone()).ok();
         }
-        open.behind.get_or_insert_with(|| Behind::begin(&self.home, name, self.clock));
+        open.behind.get_or_insert_with(|| BackgroundWork::begin(&self.home, name, self.clock));
         if open.watcher.is_some() {
             group.sync_when(open.changed.clone());
         }

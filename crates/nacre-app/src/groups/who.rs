@@ -13,7 +13,7 @@ pub const PAGE_SESSION: &str = "page";
 
 /// A caller, and the group it works with.
 #[derive(Clone)]
-pub struct Who {
+pub struct Requester {
     pub caller: Caller,
     pub group: GroupName,
 }

@@ -27,7 +27,7 @@ const MAX_DIFF_CHARS: usize = 3_000;
 
 /// How a client can be asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum ElicitationForm {
     /// By a request of the server's own.
     Ask,
     /// By an answer that input is required.
@@ -35,7 +35,7 @@ pub enum Way {
 }
 
 /// Tells how this client can be asked, if the settings and the client allow it.
-pub fn way(setting: Elicitation, context: &RequestContext<RoleServer>) -> Option<Way> {
+pub fn way(setting: Elicitation, context: &RequestContext<RoleServer>) -> Option<ElicitationForm> {
     let can = context.client_capabilities()?.elicitation?;
     // A client that names neither form nor URL supports forms: that is how they were declared at first.
     let forms = can.form.is_some() || can.url.is_none();
@@ -43,7 +43,11 @@ pub fn way(setting: Elicitation, context: &RequestContext<RoleServer>) -> Option
         return None;
     }
     let version = context.protocol_version()?;
-    Some(if version >= ProtocolVersion::V_2026_07_28 { Way::Answer } else { Way::Ask })
+    Some(if version >= ProtocolVersion::V_2026_07_28 {
+        ElicitationForm::Answer
+    } else {
+        ElicitationForm::Ask
+    })
 }
 
 /// Asks, and returns whether the user agrees, as the client reports it; `None`: there was no answer.

@@ -35,9 +35,9 @@ use serde_json::{Value, json};
 
 use crate::args::Mcp;
 use crate::context::{self, Context};
-use crate::groups::who::Who;
+use crate::groups::who::Requester;
 
-use seat::Own;
+use seat::ClientSeat;
 pub use seat::Seat;
 
 /// A context for the start of a session, as a resource and a prompt.
@@ -77,8 +77,8 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
         project_folder: context::working_project(),
         ..Caller::agent(context.session(), context.now())
     };
-    let own = Own::new(&context.home, &context.global.group, caller, context.global.now);
-    let server = Server::new(&context.home, Seat::Own(own.clone()));
+    let own = ClientSeat::new(&context.home, &context.global.group, caller, context.global.now);
+    let server = Server::new(&context.home, Seat::ClientSeat(own.clone()));
     if context.home.embedder().is_some() {
         own.begin_behind();
     }
@@ -96,7 +96,7 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
 struct QuestionableCall<'a> {
     tool: &'a str,
     arguments: &'a Value,
-    who: &'a Who,
+    who: &'a Requester,
 }
 
 /// The server of one client.
@@ -114,7 +114,12 @@ impl Server {
     }
 
     /// Calls a tool.
-    async fn call(&self, who: &Who, tool: &'static nacre::Tool, arguments: Value) -> nacre::Result<Answer> {
+    async fn call(
+        &self,
+        who: &Requester,
+        tool: &'static nacre::Tool,
+        arguments: Value,
+    ) -> nacre::Result<Answer> {
         let home = self.home.clone();
         let call = move |view: &mut View<'_>| nacre::call_across(&home, view, tool, arguments, Form::Lean);
         self.seat.ask(who.clone(), call).await
@@ -142,11 +147,11 @@ impl Server {
         let decides = write.accept == Accept::Client;
         let question = elicit::question(number, &found.target, &found.diff.to_string(), decides);
         match way {
-            elicit::Way::Ask => match elicit::ask(context, question).await {
+            elicit::ElicitationForm::Ask => match elicit::ask(context, question).await {
                 Some(accepted) => Ok(self.note_answer(answer, number, accepted, who).await),
                 None => Ok(answer),
             },
-            elicit::Way::Answer => {
+            elicit::ElicitationForm::Answer => {
                 let state = self.states.make(number, &who.caller.session, tool, arguments);
                 Err(Box::new(elicit::required(question, state)))
             }
@@ -154,7 +159,7 @@ impl Server {
     }
 
     /// Records the user's reply to the elicitation, and reports the proposal's new state.
-    async fn note_answer(&self, mut answer: Answer, number: i64, accepted: bool, who: &Who) -> Answer {
+    async fn note_answer(&self, mut answer: Answer, number: i64, accepted: bool, who: &Requester) -> Answer {
         let note = move |view: &mut View<'_>| proposal::answered(view, number, accepted);
         let said = match self.seat.ask(who.clone(), note).await {
             Ok(found) if found.state == State::Approved => {
@@ -180,7 +185,7 @@ impl Server {
 
     /// Returns the brief or the startup context within its time limit; without it, the session starts anyway. The user's settings
     /// give it to agents, whether or not they may ask for it themselves.
-    async fn start(&self, mut who: Who, start: &Start) -> String {
+    async fn start(&self, mut who: Requester, start: &Start) -> String {
         who.caller.actor = Actor::Person;
         let limit = Duration::from_millis(self.home.settings().brief.time_limit_ms);
         match tokio::time::timeout(limit, self.seat.ask(who, start.read)).await {
@@ -214,7 +219,7 @@ impl Server {
     }
 
     /// Returns the page, or the list of changes that it shows; `None`: the address is another one.
-    async fn app_resource(&self, uri: &str, who: &Who) -> Option<nacre::Result<ResourceContents>> {
+    async fn app_resource(&self, uri: &str, who: &Requester) -> Option<nacre::Result<ResourceContents>> {
         let contents = match uri {
             app::PAGE_URI => Ok(ResourceContents::text(app::PAGE, uri).with_mime_type(app::HTML)),
             app::APPROVALS_URI => {
@@ -228,7 +233,7 @@ impl Server {
 
     /// Returns the contexts for the start of a session, as resources and prompts. A startup context without workspace files would
     /// be the brief again.
-    async fn starts(&self, who: &Who) -> Vec<&'static Start> {
+    async fn starts(&self, who: &Requester) -> Vec<&'static Start> {
         let files = self.gives_files()
             && self.seat.ask(who.clone(), |view| Ok(has_workspace(view))).await.unwrap_or(false);
         let given = |start: &&Start| if start.name == BOOT.name { files } else { self.gives_brief() };

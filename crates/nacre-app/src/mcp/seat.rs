@@ -11,10 +11,10 @@ use rmcp::{ErrorData, Peer, RoleServer};
 use serde_json::json;
 
 use crate::context::{self, now};
-use crate::groups::behind::Behind;
+use crate::groups::behind::BackgroundWork;
 use crate::groups::pool::{Flush, Pool, blocking};
 use crate::groups::watch::Watch;
-use crate::groups::who::{Principal, Who};
+use crate::groups::who::{Principal, Requester};
 
 /// The keys of `_meta` in which a client may name the conversation of a call: our own, Codex's.
 const SESSION_KEYS: &[&str] = &["nacre/session", "sessionId"];
@@ -28,18 +28,18 @@ const ROOTS_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub enum Seat {
     /// One client, whose group is held open.
-    Own(Own),
+    ClientSeat(ClientSeat),
     /// One of many clients of a server.
     Shared(Arc<Pool>),
 }
 
 impl Seat {
     /// Identifies the caller of a request.
-    pub fn who(&self, context: &RequestContext<RoleServer>) -> Result<Who, ErrorData> {
+    pub fn who(&self, context: &RequestContext<RoleServer>) -> Result<Requester, ErrorData> {
         let meta = serde_json::to_value(&context.meta).unwrap_or_default();
         let told: Option<SessionId> = SESSION_KEYS.iter().find_map(|key| meta[*key].as_str()?.parse().ok());
         let mut who = match self {
-            Seat::Own(own) => Who { caller: own.caller(), group: own.name.clone() },
+            Seat::ClientSeat(own) => Requester { caller: own.caller(), group: own.name.clone() },
             Seat::Shared(pool) => {
                 let parts = context.extensions.get::<axum::http::request::Parts>();
                 let known = parts.and_then(|parts| Some((parts, parts.extensions.get::<Principal>()?)));
@@ -54,7 +54,7 @@ impl Seat {
                 if let Some(connection) = connection.filter(|_| !Principal::names_session(&parts.headers)) {
                     caller.session = connection;
                 }
-                Who { caller, group }
+                Requester { caller, group }
             }
         };
         if let Some(told) = told {
@@ -66,7 +66,7 @@ impl Seat {
     /// Asks a client before 2026-07-28 for the folders that it works in. Over HTTP it may run on another machine.
     #[expect(deprecated, reason = "the protocol that has roots is still in use")]
     pub async fn ask_for_roots(&self, peer: &Peer<RoleServer>) {
-        let Seat::Own(own) = self else { return };
+        let Seat::ClientSeat(own) = self else { return };
         if peer.peer_info().is_none_or(|client| client.capabilities.roots.is_none()) {
             return;
         }
@@ -80,11 +80,11 @@ impl Seat {
     /// Runs work on the group on a blocking thread.
     pub async fn ask<T: Send + 'static>(
         &self,
-        who: Who,
+        who: Requester,
         work: impl FnOnce(&mut View<'_>) -> nacre::Result<T> + Send + 'static,
     ) -> nacre::Result<T> {
         match self {
-            Seat::Own(own) => own.ask(who, work).await,
+            Seat::ClientSeat(own) => own.ask(who, work).await,
             Seat::Shared(pool) => pool.ask(who, work).await,
         }
     }
@@ -92,7 +92,7 @@ impl Seat {
 
 /// The seat of one client.
 #[derive(Clone)]
-pub struct Own {
+pub struct ClientSeat {
     home: Home,
     name: GroupName,
     caller: Arc<Caller>,
@@ -104,15 +104,15 @@ pub struct Own {
     group: Arc<Mutex<Option<(Group, Watch)>>>,
     flush: Flush,
     /// Set once the background work has started.
-    behind: Arc<Mutex<Option<Behind>>>,
+    behind: Arc<Mutex<Option<BackgroundWork>>>,
 }
 
-impl Own {
-    pub fn new(home: &Home, name: &GroupName, caller: Caller, clock: Option<Time>) -> Own {
+impl ClientSeat {
+    pub fn new(home: &Home, name: &GroupName, caller: Caller, clock: Option<Time>) -> ClientSeat {
         let (home, name, caller) = (home.clone(), name.clone(), Arc::new(caller));
         let root = Arc::default();
         let (group, flush, behind) = (Arc::default(), Flush::default(), Arc::default());
-        Own { home, name, caller, root, clock, group, flush, behind }
+        ClientSeat { home, name, caller, root, clock, group, flush, behind }
     }
 
     fn caller(&self) -> Caller {
@@ -124,7 +124,7 @@ impl Own {
     /// Starts the background work. Without a provider this happens after the first call has opened the group, so that the call
     /// gets the error if that fails.
     pub fn begin_behind(&self) {
-        lock(&self.behind).get_or_insert_with(|| Behind::begin(&self.home, &self.name, self.clock));
+        lock(&self.behind).get_or_insert_with(|| BackgroundWork::begin(&self.home, &self.name, self.clock));
     }
 
     /// Ends the background work and closes the group.
@@ -142,7 +142,7 @@ impl Own {
 
     async fn ask<T: Send + 'static>(
         &self,
-        who: Who,
+        who: Requester,
         work: impl FnOnce(&mut View<'_>) -> nacre::Result<T> + Send + 'static,
     ) -> nacre::Result<T> {
         let (home, name, group) = (self.home.clone(), self.name.clone(), self.group.clone());

@@ -25,11 +25,11 @@ const MAX_LINE: usize = nacre::call::MAX_REQUEST;
 
 pub struct Stdio {
     lines: Receiver<Vec<u8>>,
-    under_way: Arc<UnderWay>,
+    under_way: Arc<RunningCalls>,
 }
 
 #[derive(Default)]
-struct UnderWay {
+struct RunningCalls {
     calls: AtomicUsize,
     done: Notify,
 }

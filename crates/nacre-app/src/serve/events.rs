@@ -19,7 +19,7 @@ use super::door::known;
 use super::quota::MAX_STREAMS;
 use super::reply::{failed, refuse};
 use super::state::State;
-use crate::groups::who::{Principal, Who};
+use crate::groups::who::{Principal, Requester};
 
 /// How often the writes of other machines are read.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ pub async fn follow(
         return failed(&nacre::Error::RoleDenied { tool: "events".into(), role: caller.role.as_str() });
     }
     // A member without a role in the group gets no events.
-    let who = Who { caller: caller.clone(), group: group.clone() };
+    let who = Requester { caller: caller.clone(), group: group.clone() };
     if let Err(error) = state.pool.ask(who, |_| Ok(())).await {
         return failed(&error);
     }
@@ -130,7 +130,7 @@ impl Writes {
     async fn read(&mut self, state: &State) {
         let Some(group) = self.group.clone() else { return };
         let (row, caller) = (self.row, Caller::nacre(state.now()));
-        let read = state.pool.ask(Who { caller, group }, move |view| view.writes_after(row)).await;
+        let read = state.pool.ask(Requester { caller, group }, move |view| view.writes_after(row)).await;
         if let Ok((row, events)) = read {
             self.row = Some(row);
             let events = events.iter().filter_map(|event| serde_json::to_value(event).ok());

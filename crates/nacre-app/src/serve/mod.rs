@@ -68,8 +68,8 @@ use state::State;
 /// Connections at a time; more wait.
 const MAX_CONNECTIONS: usize = 512;
 /// While more than this many are taken, a new one has little time for its head, so that those who only hold a place lose it.
-const CROWDED: usize = MAX_CONNECTIONS / 4;
-const CROWDED_HEAD: Duration = Duration::from_millis(500);
+const CROWDED_CONNECTIONS: usize = MAX_CONNECTIONS / 4;
+const CROWDED_HEAD_TIMEOUT: Duration = Duration::from_millis(500);
 /// MCP sessions at a time: each uses memory until it has been idle for minutes.
 const MAX_SESSIONS: usize = 1_024;
 /// How long running calls may take when the server stops.
@@ -355,8 +355,8 @@ async fn accept(
             () = &mut stop => break,
         };
         let _ = stream.set_nodelay(true);
-        let is_crowded = MAX_CONNECTIONS - room.available_permits() > CROWDED;
-        let head = if is_crowded { head.min(CROWDED_HEAD) } else { head };
+        let is_crowded = MAX_CONNECTIONS - room.available_permits() > CROWDED_CONNECTIONS;
+        let head = if is_crowded { head.min(CROWDED_HEAD_TIMEOUT) } else { head };
         let (tls, router) = (tls.clone(), router.clone());
         let watcher = graceful.watcher();
         tokio::spawn(async move {

@@ -18,7 +18,7 @@ use super::reply::{failed, refuse};
 use super::state::{Setting, State};
 use crate::clients::{CLIENTS, Hooks, LastRun, Machine, Program};
 use crate::context;
-use crate::groups::who::{PAGE_SESSION, Principal, Who};
+use crate::groups::who::{PAGE_SESSION, Principal, Requester};
 
 /// How many days of activity are returned.
 const ACTIVITY_DAYS: i64 = 30;
@@ -110,7 +110,7 @@ pub async fn show(
             group,
         })
     };
-    match state.pool.ask(Who { caller, group }, work).await {
+    match state.pool.ask(Requester { caller, group }, work).await {
         Ok(overview) => Json(overview).into_response(),
         Err(error) => failed(&error),
     }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::reply::{body_of, failed, pairs, refuse};
 use super::state::State;
-use crate::groups::who::{Principal, Who};
+use crate::groups::who::{Principal, Requester};
 
 /// One path: its method and its tool. Names in braces are arguments of the tool, as are those of the query string or the body.
 pub struct Route {
@@ -129,7 +129,7 @@ async fn run(
         }
         answer
     };
-    match state.pool.ask(Who { caller, group }, work).await {
+    match state.pool.ask(Requester { caller, group }, work).await {
         Ok(answer) => Json(answer.data).into_response(),
         Err(error) => failed(&error),
     }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::reply::{failed, refuse};
 use super::state::State;
 use super::token::Token;
-use crate::groups::who::{Principal, Who};
+use crate::groups::who::{Principal, Requester};
 
 #[derive(Serialize)]
 struct Sharing {
@@ -98,7 +98,7 @@ pub async fn show(
         let you = Rights { token, role: role.as_str(), visibility };
         Ok(Sharing { you, server: own.home.server().map(str::to_owned), tokens, sync, problem })
     };
-    match state.pool.ask(Who { caller, group }, work).await {
+    match state.pool.ask(Requester { caller, group }, work).await {
         Ok(sharing) => Json(sharing).into_response(),
         Err(error) => failed(&error),
     }

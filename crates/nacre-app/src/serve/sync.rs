@@ -15,7 +15,7 @@ use nacre::{Error, Role};
 
 use super::reply::{body_of, failed, refuse};
 use super::state::State;
-use crate::groups::who::{Principal, Who};
+use crate::groups::who::{Principal, Requester};
 
 /// The paths of the files. A file of a log is larger than other requests.
 pub fn routes() -> Router<Arc<State>> {
@@ -39,7 +39,7 @@ async fn machines(
         Ok(known) => known,
         Err(error) => return failed(&error),
     };
-    match state.pool.ask(Who { caller, group }, |view| nacre::sync::status(view)).await {
+    match state.pool.ask(Requester { caller, group }, |view| nacre::sync::status(view)).await {
         Ok(status) => Json(status).into_response(),
         Err(error) => failed(&error),
     }

@@ -229,13 +229,13 @@ impl<'de> Deserialize<'de> for EntryRef {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<EntryRef, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Given {
+        enum RawRef {
             Number(i64),
             Text(String),
         }
-        match Given::deserialize(deserializer)? {
-            Given::Number(number) => Ok(EntryRef::Number(number)),
-            Given::Text(text) => text.parse().map_err(de::Error::custom),
+        match RawRef::deserialize(deserializer)? {
+            RawRef::Number(number) => Ok(EntryRef::Number(number)),
+            RawRef::Text(text) => text.parse().map_err(de::Error::custom),
         }
     }
 }

@@ -481,13 +481,13 @@ pub struct Limits {
     pub supersede: u32,
     pub delete: u32,
     pub propose: u32,
-    pub untrusted: Untrusted,
+    pub untrusted: UntrustedLimits,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
-pub struct Untrusted {
+pub struct UntrustedLimits {
     pub store: u32,
     pub supersede: u32,
     pub delete: u32,

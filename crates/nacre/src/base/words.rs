@@ -99,10 +99,10 @@ pub(crate) struct Section<T: 'static> {
     /// The separator between the entries of a line. Without one, each line is an entry.
     separator: Option<char>,
     read: fn(&'static str) -> T,
-    parsed: OnceLock<Parsed<T>>,
+    parsed: OnceLock<ParsedSection<T>>,
 }
 
-struct Parsed<T> {
+struct ParsedSection<T> {
     entries: Vec<T>,
     sorted: bool,
 }
@@ -113,7 +113,7 @@ pub(crate) type List = Section<&'static str>;
 pub(crate) type Table = Section<(&'static str, &'static str)>;
 
 impl<T> Section<T> {
-    fn parsed(&self) -> &Parsed<T> {
+    fn parsed(&self) -> &ParsedSection<T> {
         self.parsed.get_or_init(|| {
             let File { path, text } = self.file;
             let mut sections = sections(text).skip_while(|(name, ..)| *name != self.name);
@@ -124,7 +124,7 @@ impl<T> Section<T> {
                 let found = line.split(|c| Some(c) == self.separator).map(str::trim_ascii);
                 entries.extend(found.filter(|entry| !entry.is_empty()).map(self.read));
             }
-            Parsed { entries, sorted: mark == "sorted" }
+            ParsedSection { entries, sorted: mark == "sorted" }
         })
     }
 }
@@ -162,7 +162,7 @@ impl<T> Deref for Section<T> {
 impl List {
     /// Tells whether the list has a word.
     pub(crate) fn has(&self, word: &str) -> bool {
-        let Parsed { entries, sorted } = self.parsed();
+        let ParsedSection { entries, sorted } = self.parsed();
         if *sorted { entries.binary_search(&word).is_ok() } else { entries.contains(&word) }
     }
 }
@@ -170,7 +170,7 @@ impl List {
 impl Table {
     /// Returns the value of a key.
     pub(crate) fn get(&self, key: &str) -> Option<&'static str> {
-        let Parsed { entries, sorted } = self.parsed();
+        let ParsedSection { entries, sorted } = self.parsed();
         let at = match sorted {
             true => entries.binary_search_by_key(&key, |(known, _)| *known).ok(),
             false => entries.iter().position(|(known, _)| *known == key),

@@ -265,14 +265,14 @@ pub(crate) fn shown(
     path: &FilePath,
 ) -> Option<Result<String, String>> {
     match file_text(view, visibility, path) {
-        Err(Unread::Hidden) => None,
-        Err(Unread::Why(why)) if why == ABSENT => None,
-        Err(Unread::Why(why)) => Some(Err(why)),
+        Err(MissingFile::Hidden) => None,
+        Err(MissingFile::Why(why)) if why == ABSENT => None,
+        Err(MissingFile::Why(why)) => Some(Err(why)),
         Ok((text, _, _)) => Some(Ok(redact::document(&text).into_owned())),
     }
 }
 
-enum Unread {
+enum MissingFile {
     Hidden,
     Why(String),
 }
@@ -282,16 +282,16 @@ fn file_text(
     view: &View<'_>,
     visibility: Visibility,
     path: &FilePath,
-) -> Result<(String, bool, Option<String>), Unread> {
+) -> Result<(String, bool, Option<String>), MissingFile> {
     let named = is_private(&view.settings().visibility.private, path.as_str());
     // The file is not opened: the time it takes would reveal whether it exists.
     if named && visibility == Visibility::Shared {
-        return Err(Unread::Hidden);
+        return Err(MissingFile::Hidden);
     }
-    let (text, note) = read(view, path).map_err(Unread::Why)?;
+    let (text, note) = read(view, path).map_err(MissingFile::Why)?;
     let private = named || is_marked(&text);
     if private && visibility == Visibility::Shared {
-        return Err(Unread::Why(ABSENT.into()));
+        return Err(MissingFile::Why(ABSENT.into()));
     }
     Ok((text, private, note))
 }
@@ -300,13 +300,13 @@ fn file(view: &View<'_>, caller: &Caller, path: &FilePath) -> Piece {
     let name = path.as_str();
     let (text, private, note) = match file_text(view, caller.visibility, path) {
         Ok(found) => found,
-        Err(Unread::Hidden) => {
+        Err(MissingFile::Hidden) => {
             let mut piece = Piece::new(name, Body::Hidden);
             piece.part.private = true;
             return piece;
         }
-        Err(Unread::Why(why)) if why == ABSENT => return Piece::new(name, Body::Absent(why)),
-        Err(Unread::Why(why)) => return Piece::new(name, Body::Unreadable(why)),
+        Err(MissingFile::Why(why)) if why == ABSENT => return Piece::new(name, Body::Absent(why)),
+        Err(MissingFile::Why(why)) => return Piece::new(name, Body::Unreadable(why)),
     };
     let body = if text.trim().is_empty() {
         Body::Absent("is empty".into())

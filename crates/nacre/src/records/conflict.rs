@@ -73,7 +73,7 @@ named! {
     #[serde(rename_all = "lowercase")]
     #[schemars(inline)]
     #[expect(missing_docs, reason = "the names say it")]
-    pub enum Kept {
+    pub enum KeepChoice {
         First = "first",
         Second = "second",
         Both = "both",
@@ -101,7 +101,7 @@ pub(crate) struct Conflict {
     pub(crate) second: StatementRef,
     pub(crate) found_at: Time,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) kept: Option<Kept>,
+    pub(crate) kept: Option<KeepChoice>,
 }
 
 /// A statement of an open conflict, as it is now.
@@ -134,7 +134,7 @@ fn from_row(row: &Row<'_>) -> Result<Conflict> {
         first: side(1)?,
         second: side(3)?,
         found_at: row.get(5)?,
-        kept: row.get::<Option<String>>(6)?.and_then(|word| Kept::of_name(&word)),
+        kept: row.get::<Option<String>>(6)?.and_then(|word| KeepChoice::of_name(&word)),
     })
 }
 
@@ -149,7 +149,7 @@ fn insert(db: &Connection, conflict: &Conflict) -> Result<()> {
     let sql = "INSERT INTO conflicts (one, one_hash, other, other_hash, found_at, kept) SELECT $1, $2, $3, $4, $5, $6
         WHERE NOT EXISTS (SELECT 1 FROM conflicts WHERE one = $3 AND one_hash = $4 AND other = $1 AND other_hash = $2)
         ON CONFLICT DO NOTHING";
-    let kept = kept.map(Kept::as_str);
+    let kept = kept.map(KeepChoice::as_str);
     db.run(sql, (&first.reference, &first.hash, &second.reference, &second.hash, found_at, kept)).map(drop)
 }
 
@@ -213,7 +213,7 @@ pub(crate) fn get(db: &Connection, number: i64) -> Result<Option<Conflict>> {
 
 /// Returns the statements of a conflict if it is open.
 pub(crate) fn get_open(db: &Connection, number: i64) -> Result<Option<OpenConflict>> {
-    match get(db, number)?.filter(|conflict| conflict.kept != Some(Kept::Both)) {
+    match get(db, number)?.filter(|conflict| conflict.kept != Some(KeepChoice::Both)) {
         Some(conflict) => resolve(db, conflict),
         None => Ok(None),
     }
@@ -249,9 +249,9 @@ fn current(db: &Connection, named: &StatementRef) -> Result<Option<CurrentStatem
 }
 
 /// Notes which side is kept; `None`: the conflict is not settled.
-pub(crate) fn settle(db: &Connection, number: i64, kept: Option<Kept>) -> Result<()> {
+pub(crate) fn settle(db: &Connection, number: i64, kept: Option<KeepChoice>) -> Result<()> {
     let sql = "UPDATE conflicts SET kept = $2 WHERE number = $1";
-    db.run(sql, (number, kept.map(Kept::as_str))).map(drop)
+    db.run(sql, (number, kept.map(KeepChoice::as_str))).map(drop)
 }
 
 /// Removes the conflicts of a record that is deleted for good.
@@ -273,7 +273,7 @@ pub(crate) fn kept_pairs(db: &Connection) -> Result<Vec<(i64, [StatementRef; 2])
 
 /// Notes that a person keeps both of two statements. Returns the number of the pair.
 pub(crate) fn keep_pair(db: &Connection, now: Time, [one, other]: &[StatementRef; 2]) -> Result<Option<i64>> {
-    let (first, second, kept) = (one.clone(), other.clone(), Some(Kept::Both));
+    let (first, second, kept) = (one.clone(), other.clone(), Some(KeepChoice::Both));
     insert(db, &Conflict { number: 0, first, second, found_at: now, kept })?;
     let sql = "UPDATE conflicts SET kept = 'both' WHERE one = $1 AND one_hash = $2 AND other = $3 AND other_hash = $4
         OR one = $3 AND one_hash = $4 AND other = $1 AND other_hash = $2 RETURNING number";

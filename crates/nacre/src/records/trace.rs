@@ -18,7 +18,7 @@ const MAX_SHOWN_CHARS: usize = 160;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[expect(missing_docs, reason = "the names say it")]
-pub struct Connected {
+pub struct RelatedRecord {
     /// How it is connected: `stored in`, `approved as`, `imported from`, `stated in`, `replaced`, `derived`, `shown in`.
     pub how: &'static str,
     pub id: String,
@@ -52,14 +52,14 @@ pub struct Trace {
     /// Its origin: person, approved, agent, document, import or untrusted.
     pub origin: String,
     /// Where it came from, and what was made from it.
-    pub connected: Vec<Connected>,
+    pub connected: Vec<RelatedRecord>,
     /// The writes that touched it, oldest first.
     pub writes: Vec<TouchedBy>,
 }
 
 redact! {
     Trace { id, text, origin, connected, writes / kind }
-    Connected { id, text / how }
+    RelatedRecord { id, text / how }
     TouchedBy { actor, session, action, token / row, at }
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn trace(db: &Connection, record: &RecordRef) -> Result<Trace> {
         writes: Vec::new(),
     };
     let mut add = |how: &'static str, id: String, text: &str| {
-        trace.connected.push(Connected { how, id, text: cut(&one_line(text), MAX_SHOWN_CHARS) });
+        trace.connected.push(RelatedRecord { how, id, text: cut(&one_line(text), MAX_SHOWN_CHARS) });
     };
     let mut audited = vec![id.clone()];
     match record {
@@ -145,7 +145,7 @@ pub(crate) fn trace(db: &Connection, record: &RecordRef) -> Result<Trace> {
             }
             let sql = "SELECT kind || '-' || id FROM citations WHERE path = 'sessions/' || $1";
             for fact in db.rows(sql, [reference], |row| row.get::<String>(0))? {
-                trace.connected.push(Connected { how: "derived", id: fact, text: String::new() });
+                trace.connected.push(RelatedRecord { how: "derived", id: fact, text: String::new() });
             }
             audited.extend(reference.rsplit('/').next().map(str::to_owned));
         }
@@ -153,7 +153,7 @@ pub(crate) fn trace(db: &Connection, record: &RecordRef) -> Result<Trace> {
         RecordRef::Document(path) => {
             let sql = "SELECT kind || '-' || id FROM citations WHERE path = $1 AND kind <> 'name'";
             for id in db.rows(sql, [path.as_str()], |row| row.get::<String>(0))? {
-                trace.connected.push(Connected { how: "derived", id, text: String::new() });
+                trace.connected.push(RelatedRecord { how: "derived", id, text: String::new() });
             }
             trace.origin = "document".to_owned();
         }
@@ -191,12 +191,12 @@ fn of_graph(db: &Connection, kind: &'static str, id: &str, trace: &mut Trace) ->
         trace.origin = origin;
         if !session.is_empty() {
             let id = format!("session:{session}");
-            trace.connected.push(Connected { how: "stored in", id, text: String::new() });
+            trace.connected.push(RelatedRecord { how: "stored in", id, text: String::new() });
         }
     }
     for cite in graph::cites_of(db, kind, id)?.into_iter().flat_map(|(_, cites)| cites) {
         let id = format!("{}:{}", cite.path, cite.line);
-        trace.connected.push(Connected { how: "stated in", id, text: String::new() });
+        trace.connected.push(RelatedRecord { how: "stated in", id, text: String::new() });
     }
     Ok(())
 }
@@ -220,7 +220,7 @@ fn of_session(db: &Connection, session: &str, trace: &mut Trace) -> Result<()> {
         ),
     ] {
         let rows: Vec<(String, String)> = db.rows(sql, [session], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let shown = |(id, text): (String, String)| Connected {
+        let shown = |(id, text): (String, String)| RelatedRecord {
             how,
             id,
             text: cut(&one_line(&text), MAX_SHOWN_CHARS),
@@ -238,7 +238,7 @@ fn shown_in(db: &Connection, id: &str, trace: &mut Trace) -> Result<()> {
         let state: serde_json::Value = serde_json::from_str(&state).unwrap_or_default();
         if state["injected"].as_array().is_some_and(|lines| lines.iter().any(|line| line[1] == id)) {
             let id = format!("session:{session}");
-            trace.connected.push(Connected { how: "shown in", id, text: String::new() });
+            trace.connected.push(RelatedRecord { how: "shown in", id, text: String::new() });
         }
     }
     Ok(())

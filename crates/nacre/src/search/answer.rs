@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::calibrate::{WEAK, calibrate};
+use super::calibrate::{WEAK_SCORE, calibrate};
 use super::corpus::{Corpus, Remarks};
 use super::hit::{Contender, Evidence, Hit};
 use super::rank::{MAX_STANDING_HITS, Ranking};
@@ -171,7 +171,7 @@ fn finish(
 /// Tells whether a hit is a weak match. Two words of the question are no coincidence.
 fn is_weak(hit: &Hit) -> bool {
     let words = hit.why.iter().map(|why| why.words.len()).max().unwrap_or(0);
-    hit.score < WEAK && words < 2
+    hit.score < WEAK_SCORE && words < 2
 }
 
 /// Explains why nothing was found.

@@ -9,14 +9,14 @@
 use super::hit::{Hit, round};
 
 const BIAS: f64 = -5.3;
-const RELEVANCE: f64 = 2.8;
-const SIMILARITY: f64 = 0.9;
-const RANK: f64 = 2.9;
+const RELEVANCE_WEIGHT: f64 = 2.8;
+const SIMILARITY_WEIGHT: f64 = 0.9;
+const RANK_WEIGHT: f64 = 2.9;
 /// The graph's answer about an entity of the question.
-const GRAPH: f64 = 2.5;
+const GRAPH_WEIGHT: f64 = 2.5;
 
 /// If the best hit scores less, all hits are weak: the question is probably about nothing that is remembered.
-pub(super) const WEAK: f64 = 0.2;
+pub(super) const WEAK_SCORE: f64 = 0.2;
 
 /// Sets the scores of hits that are in their final order.
 pub(super) fn calibrate(hits: &mut [Hit]) {
@@ -30,10 +30,10 @@ fn probability(rank: usize, hit: &Hit) -> f64 {
     let similarity = hit.why.iter().filter_map(|why| why.similarity).fold(0.0, f64::max);
     let by_graph = hit.why.iter().any(|why| why.lane == "graph");
     let evidence = BIAS
-        + RELEVANCE * hit.relevance
-        + SIMILARITY * similarity
-        + RANK / (rank + 1) as f64
-        + if by_graph { GRAPH } else { 0.0 };
+        + RELEVANCE_WEIGHT * hit.relevance
+        + SIMILARITY_WEIGHT * similarity
+        + RANK_WEIGHT / (rank + 1) as f64
+        + if by_graph { GRAPH_WEIGHT } else { 0.0 };
     1.0 / (1.0 + (-evidence).exp())
 }
 

@@ -69,9 +69,9 @@ struct Effort {
     readings: usize,
 }
 
-const FULL: Effort = Effort { words: 8, candidates: 32, readings: 6 };
+const FULL_EFFORT: Effort = Effort { words: 8, candidates: 32, readings: 6 };
 /// For each of many statements: common words match many passages, and take most of the time.
-const QUICK: Effort = Effort { words: 4, candidates: 8, readings: 0 };
+const QUICK_EFFORT: Effort = Effort { words: 4, candidates: 8, readings: 0 };
 /// How near in meaning to the new statement, by its words, one must be that is read together with it.
 const MIN_NEARNESS: f32 = 0.2;
 /// The maximum number of contradictions that are reported.
@@ -118,7 +118,7 @@ impl NewStatement<'_> {
     }
 
     fn effort(&self) -> &'static Effort {
-        if self.is_one_of_many { &QUICK } else { &FULL }
+        if self.is_one_of_many { &QUICK_EFFORT } else { &FULL_EFFORT }
     }
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn newer(
 ) -> Result<Option<NewerStatement>> {
     let earlier = Statement::read(content, None);
     let mut newest: Option<NewerStatement> = None;
-    let Candidates { passages, words } = candidates(db, content, None, &FULL)?;
+    let Candidates { passages, words } = candidates(db, content, None, &FULL_EFFORT)?;
     // A stranger's statement never takes the place of one that is trusted.
     let counts =
         |one: &Candidate| one.origin != RecordOrigin::Untrusted && (!is_fact || one.kind != fact::KIND);

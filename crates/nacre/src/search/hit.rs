@@ -342,7 +342,7 @@ impl Hit {
 
 /// How much of a chunk a hit shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum ChunkExtent {
     /// The part that matches best.
     Excerpt,
     /// All of it, because its lines are ranked.
@@ -356,7 +356,7 @@ pub(super) fn load(
     scored: &mut [(u32, f32)],
     wanted: usize,
     request: &Request,
-    shown: Shown,
+    shown: ChunkExtent,
 ) -> Result<Vec<Contender>> {
     let sql =
         "SELECT kind, ref, text, passages.at, author, sessions.id, first_line, last_line, sessions.project, title, session, seq,
@@ -401,7 +401,7 @@ fn read(
     passage: u32,
     evidence: Evidence,
     request: &Request,
-    shown: Shown,
+    shown: ChunkExtent,
 ) -> Result<Option<Hit>> {
     let db = scorer.corpus.db;
     let kind: String = row.get(0)?;
@@ -438,7 +438,7 @@ fn read(
         let id = format!("{path}#L{first}-L{last}");
         let collection = scorer.corpus.collection.cloned();
         let document = Some(DocumentHit { collection, path, lines: [first, last], line: None });
-        let text = if shown == Shown::Whole { text } else { excerpt(&text, scorer, passage) };
+        let text = if shown == ChunkExtent::Whole { text } else { excerpt(&text, scorer, passage) };
         return Ok(Some(Hit { kind: "document", id, text, document, ..bare }));
     }
     if let Some((kind, cites)) = graph::cites_of(db, &kind, &reference)? {

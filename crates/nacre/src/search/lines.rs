@@ -43,28 +43,28 @@ const MAX_SHOWN_CHARS: usize = 240;
 const MAX_LATER_LINES: usize = 2;
 
 /// The weights of the parts of a line's score.
-const COVERED: f32 = 5.0;
-const MEANING: f32 = 0.8;
-const CHUNK_MEANING: f32 = 0.4;
-const ADDRESS: f32 = 4.5;
+const COVERAGE_WEIGHT: f32 = 5.0;
+const MEANING_WEIGHT: f32 = 0.8;
+const CHUNK_MEANING_WEIGHT: f32 = 0.4;
+const ADDRESS_WEIGHT: f32 = 4.5;
 const MOMENT: f32 = 2.8;
 const NUMBER: f32 = 3.4;
-const LOGGED: f32 = 0.5;
-const LINKED: f32 = 0.43;
-const LINKED_LATER: f32 = 0.3;
-const READ: f32 = 5.0;
+const LOG_WEIGHT: f32 = 0.5;
+const LINK_WEIGHT: f32 = 0.43;
+const LATER_LINK_WEIGHT: f32 = 0.3;
+const READER_WEIGHT: f32 = 5.0;
 /// How many lines the reader compares with the question.
 const READ_LINES: usize = 20;
 
 /// The weight of a question's word that the line does not have itself, but its headings or a neighbour have, or of which
 /// it has a similar one.
-const ABOVE: f32 = 0.9;
-const BESIDE: f32 = 0.5;
-const SIMILAR: f32 = 0.8;
-const SIMILAR_ABOVE: f32 = 0.7;
+const HEADING_WORD_WEIGHT: f32 = 0.9;
+const NEIGHBOUR_WORD_WEIGHT: f32 = 0.5;
+const SIMILAR_WORD_WEIGHT: f32 = 0.8;
+const SIMILAR_HEADING_WORD_WEIGHT: f32 = 0.7;
 /// Words below this similarity are unrelated; above the second one they are as good as equal.
-const UNRELATED: f32 = 0.3;
-const EQUAL: f32 = 0.75;
+const MAX_UNRELATED_SIMILARITY: f32 = 0.3;
+const MIN_EQUAL_SIMILARITY: f32 = 0.75;
 
 /// A line that has no word of the question is found if similar words cover this share of it.
 const MIN_COVERED: f32 = 0.25;
@@ -88,14 +88,14 @@ const LINK_WITHOUT_VALUE: f32 = 0.3;
 const LOOKUP_MARGIN: f32 = 0.1;
 
 /// The worth of one point of a line's score, in the scale of the ranking.
-const WORTH: f32 = 0.5;
+const LINE_SCORE_SCALE: f32 = 0.5;
 
 /// Returns the best lines of the chunks, best first, at most `wanted`. The best line is worth as much as the best chunk, so
 /// that documents keep their place among other hits.
 pub(super) fn best(scorer: &Scorer<'_>, chunks: &[Contender], wanted: usize) -> Vec<Contender> {
     let Some(anchor) = chunks.iter().map(|chunk| chunk.worth).reduce(f64::max) else { return Vec::new() };
     let question = scorer.question();
-    let asked = Asked::of(question);
+    let asked = WantedValues::of(question);
     let chunks: Vec<Chunk<'_>> = chunks.iter().map(Chunk::new).collect();
     let mut lexicon = WordTable::default();
     let mut lines = split(&chunks, &mut lexicon, question);
@@ -117,7 +117,7 @@ pub(super) fn best(scorer: &Scorer<'_>, chunks: &[Contender], wanted: usize) -> 
                 line.score.min(if is_lookup { whole - LOOKUP_MARGIN } else { whole.max(line.own.score) });
         }
         if link > 0.0 {
-            line.own.found = Found::Itself;
+            line.own.found = LineMatch::Itself;
         }
     }
     read_best(&mut lines, question);
@@ -132,16 +132,16 @@ pub(super) fn best(scorer: &Scorer<'_>, chunks: &[Contender], wanted: usize) -> 
             break;
         }
         let is_hit = match line.own.found {
-            Found::Not => false,
-            Found::ByTitle => !shown[line.chunk].contains(&true),
-            Found::Itself => true,
+            LineMatch::Not => false,
+            LineMatch::ByTitle => !shown[line.chunk].contains(&true),
+            LineMatch::Itself => true,
         };
         if !is_hit || shown[line.chunk][line.unit] || attached.contains(&place) {
             continue;
         }
         let mut later = lexicon.later(&lines, place, asked);
         later.retain(|one| !shown[lines[*one].chunk][lines[*one].unit] && attached.insert(*one));
-        let worth = anchor + f64::from(WORTH * (line.score - most));
+        let worth = anchor + f64::from(LINE_SCORE_SCALE * (line.score - most));
         hits.push(chunks[line.chunk].hit(line, &later, &lines, worth, &mut shown[line.chunk]));
     }
     hits
@@ -165,22 +165,22 @@ fn read_best(lines: &mut [Line<'_>], question: &Question) {
     let least = nearness.iter().copied().fold(f32::MAX, f32::min);
     let usual = nearness.iter().map(|near| near - least).sum::<f32>() / nearness.len().max(1) as f32;
     for (place, near) in read.into_iter().zip(nearness) {
-        lines[place].score += READ * (near - least);
+        lines[place].score += READER_WEIGHT * (near - least);
     }
-    other.into_iter().for_each(|place| lines[place].score += READ * usual);
+    other.into_iter().for_each(|place| lines[place].score += READER_WEIGHT * usual);
 }
 
 /// The kinds of values that a question asks for.
 #[derive(Clone, Copy, Default)]
-struct Asked {
+struct WantedValues {
     phone: bool,
     mail: bool,
     moment: bool,
     number: bool,
 }
 
-impl Asked {
-    fn of(question: &Question) -> Asked {
+impl WantedValues {
+    fn of(question: &Question) -> WantedValues {
         static PHONE: List = words::SEARCH.list("asks phone");
         static MAIL: List = words::SEARCH.list("asks mail");
         static MOMENT: List = words::SEARCH.list("asks moment");
@@ -194,7 +194,7 @@ impl Asked {
             false => (asks(&PHONE), asks(&MAIL)),
         };
         // Whoever asks for a phone number asks for no other number.
-        Asked { phone, mail, moment: asks(&MOMENT), number: asks(&NUMBER) && !phone && !mail }
+        WantedValues { phone, mail, moment: asks(&MOMENT), number: asks(&NUMBER) && !phone && !mail }
     }
 
     fn is_any(self) -> bool {
@@ -204,7 +204,7 @@ impl Asked {
     /// Returns the weight of the values of a line.
     fn weight(self, values: Values) -> f32 {
         let part = |asked: bool, has: bool, weight: f32| if asked && has { weight } else { 0.0 };
-        part(self.phone, values.phone, ADDRESS).max(part(self.mail, values.mail, ADDRESS))
+        part(self.phone, values.phone, ADDRESS_WEIGHT).max(part(self.mail, values.mail, ADDRESS_WEIGHT))
             + part(self.moment, values.moment, MOMENT)
             + part(self.number, values.number, NUMBER)
     }
@@ -304,12 +304,12 @@ struct Evidence {
     cosine: f32,
     /// The terms of the question that it has, one bit each.
     matched: u64,
-    found: Found,
+    found: LineMatch,
 }
 
 /// How a line is found.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Found {
+enum LineMatch {
     #[default]
     Not,
     /// Only its chunk, or what is above it, has a word of the question. Many lines are found that way, so that one line
@@ -616,7 +616,12 @@ impl WordTable {
             let vector = builtin::embed_weighted(text, |_| 1.0);
             let word = &mut self.words[*place as usize];
             let compare = |(index, term): (usize, &Vector)| match word.bits & (1 << (index % 64)) {
-                0 => SIMILAR * ((dot(&vector, term) - UNRELATED) / (EQUAL - UNRELATED)).clamp(0.0, 1.0),
+                0 => {
+                    SIMILAR_WORD_WEIGHT
+                        * ((dot(&vector, term) - MAX_UNRELATED_SIMILARITY)
+                            / (MIN_EQUAL_SIMILARITY - MAX_UNRELATED_SIMILARITY))
+                            .clamp(0.0, 1.0)
+                }
                 _ => 1.0,
             };
             word.matches = terms.iter().enumerate().map(compare).collect();
@@ -637,7 +642,7 @@ impl WordTable {
         &self,
         lines: &[Line<'_>],
         place: usize,
-        asked: Asked,
+        asked: WantedValues,
         scorer: &Scorer<'_>,
         chunk: &Contender,
     ) -> Evidence {
@@ -650,9 +655,12 @@ impl WordTable {
         let (mut covered, mut own) = (0.0, 0.0);
         for (term, weight) in self.terms.iter().enumerate() {
             let bit = 1 << (term % 64);
-            let by_title =
-                if above & bit != 0 { ABOVE } else { SIMILAR_ABOVE / SIMILAR * self.best(&line.above, term) };
-            let by_neighbour = if beside & bit != 0 { BESIDE } else { 0.0 };
+            let by_title = if above & bit != 0 {
+                HEADING_WORD_WEIGHT
+            } else {
+                SIMILAR_HEADING_WORD_WEIGHT / SIMILAR_WORD_WEIGHT * self.best(&line.above, term)
+            };
+            let by_neighbour = if beside & bit != 0 { NEIGHBOUR_WORD_WEIGHT } else { 0.0 };
             let by_itself = self.best(&line.words, term);
             own += weight * by_itself;
             covered += weight * by_itself.max(by_title).max(by_neighbour);
@@ -662,29 +670,29 @@ impl WordTable {
         let cosine = self.question.as_ref().map_or(0.0, |question| dot(question, &line.vector));
         let (mean, spread) = USUAL_COSINE;
         let recalled = scorer.recalled_line(chunk.passage, chunk_line(line, chunk));
-        let score = COVERED * covered
-            + MEANING * (cosine - mean) / spread
-            + CHUNK_MEANING * (scorer.similarity(chunk.passage) - mean) / spread
+        let score = COVERAGE_WEIGHT * covered
+            + MEANING_WEIGHT * (cosine - mean) / spread
+            + CHUNK_MEANING_WEIGHT * (scorer.similarity(chunk.passage) - mean) / spread
             + asked.weight(line.values)
-            + if line.at.is_undated() { 0.0 } else { LOGGED }
-            + scorer.line_parts(chunk.passage) / WORTH
-            + recalled / WORTH;
+            + if line.at.is_undated() { 0.0 } else { LOG_WEIGHT }
+            + scorer.line_parts(chunk.passage) / LINE_SCORE_SCALE
+            + recalled / LINE_SCORE_SCALE;
         let is_similar = scorer.is_similar(cosine) || own / all >= MIN_COVERED;
         let found = match self.bits(line) | beside {
-            0 if is_similar || recalled > 0.0 => Found::Itself,
-            0 if above != 0 || scorer.matched[chunk.passage as usize] != 0 => Found::ByTitle,
-            0 => Found::Not,
-            _ => Found::Itself,
+            0 if is_similar || recalled > 0.0 => LineMatch::Itself,
+            0 if above != 0 || scorer.matched[chunk.passage as usize] != 0 => LineMatch::ByTitle,
+            0 => LineMatch::Not,
+            _ => LineMatch::Itself,
         };
         let is_whole = own >= all * 0.999;
         Evidence { score, covered, is_whole, cosine, matched: self.bits(line) | above, found }
     }
 
     /// Returns what each line gains from links to better lines.
-    fn links(&self, lines: &[Line<'_>], order: &[usize], asked: Asked) -> Vec<f32> {
+    fn links(&self, lines: &[Line<'_>], order: &[usize], asked: WantedValues) -> Vec<f32> {
         let mut gains = vec![(0.0f32, 0.0f32); lines.len()];
         let floor = order.get(FLOOR_PLACE).or(order.last()).map_or(0.0, |place| lines[*place].own.score);
-        let found = order.iter().copied().filter(|place| lines[*place].own.found != Found::Not);
+        let found = order.iter().copied().filter(|place| lines[*place].own.found != LineMatch::Not);
         for place in found.take(LINKING_LINES) {
             let from = &lines[place];
             for (other, shared) in self.shared(from, MAX_LINK_LINES, &self.asked) {
@@ -701,11 +709,11 @@ impl WordTable {
                 }
             }
         }
-        gains.into_iter().map(|(link, later)| LINKED * link + LINKED_LATER * later).collect()
+        gains.into_iter().map(|(link, later)| LINK_WEIGHT * link + LATER_LINK_WEIGHT * later).collect()
     }
 
     /// Returns the later lines of logs that share rare words with a line, the nearest first.
-    fn later(&self, lines: &[Line<'_>], place: usize, asked: Asked) -> Vec<usize> {
+    fn later(&self, lines: &[Line<'_>], place: usize, asked: WantedValues) -> Vec<usize> {
         let line = &lines[place];
         let follows = |other: &Line<'_>| {
             is_later(other, line)

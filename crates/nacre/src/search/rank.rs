@@ -2,7 +2,7 @@
 //! repetitive hits move down.
 
 use super::corpus::Remarks;
-use super::hit::{self, Contender, Shown};
+use super::hit::{self, ChunkExtent, Contender};
 use super::recency::{self, MAX_COMPARED_HITS};
 use super::request::Request;
 use super::score::{Scorer, Scores};
@@ -42,8 +42,13 @@ pub(super) fn rank(scores: Scores<'_>, request: &Request) -> Result<Ranking> {
         // Books say "always" too, but not about the user.
         if !scorer.is_words_alone() && scorer.corpus.is_memory() {
             // Twice as many, because some may be among the hits.
-            standing =
-                hit::load(&scorer, &mut scorer.standing(), MAX_STANDING_HITS * 2, request, Shown::Excerpt)?;
+            standing = hit::load(
+                &scorer,
+                &mut scorer.standing(),
+                MAX_STANDING_HITS * 2,
+                request,
+                ChunkExtent::Excerpt,
+            )?;
         }
     }
     sort(&mut hits);
@@ -68,11 +73,11 @@ fn best(scorer: &mut Scorer<'_>, request: &Request) -> Result<Vec<Contender>> {
     let is_split = |id: u32| by_line && scorer.mark(id).is(flag::CHUNK);
     let found = scorer.members.iter().copied().filter(|id| !is_split(*id) && scorer.is_found(*id));
     let mut scored: Vec<(u32, f32)> = found.map(|id| (id, scorer.score(id))).collect();
-    let mut hits = hit::load(scorer, &mut scored, wanted, request, Shown::Excerpt)?;
+    let mut hits = hit::load(scorer, &mut scored, wanted, request, ChunkExtent::Excerpt)?;
     // A line may be found by a link to another chunk, so that every chunk counts.
     let chunks = scorer.members.iter().copied().filter(|id| is_split(*id));
     let mut chunks: Vec<(u32, f32)> = chunks.map(|id| (id, scorer.score(id))).collect();
-    let chunks = hit::load(scorer, &mut chunks, lines::MAX_CHUNKS, request, Shown::Whole)?;
+    let chunks = hit::load(scorer, &mut chunks, lines::MAX_CHUNKS, request, ChunkExtent::Whole)?;
     hits.extend(lines::best(scorer, &chunks, wanted));
     let is_current = |hit: &Contender| request.project.is_some() && hit.hit.project == request.project;
     hits.iter_mut().filter(|hit| is_current(hit)).for_each(|hit| hit.change("project", PROJECT_BONUS));

@@ -36,8 +36,8 @@ const MIN_SPOKEN_SCORE: f32 = 3.0;
 pub(super) fn newer_first(hits: &mut [Contender], question: &Question) {
     let top = hits.len().min(MAX_COMPARED_HITS);
     let found = {
-        let compared: Vec<Compared<'_>> =
-            hits[..top].iter().map(|hit| Compared::new(hit, question)).collect();
+        let compared: Vec<ComparedHit<'_>> =
+            hits[..top].iter().map(|hit| ComparedHit::new(hit, question)).collect();
         let mut found: Vec<Replacement> = Vec::new();
         for (one, left) in compared.iter().enumerate() {
             for (other, right) in compared.iter().enumerate().skip(one + 1) {
@@ -98,7 +98,7 @@ enum Kind {
 }
 
 /// A hit as it is compared with others.
-struct Compared<'h> {
+struct ComparedHit<'h> {
     /// The statements that contain most terms of the question.
     candidates: Vec<Candidate<'h>>,
 }
@@ -114,8 +114,8 @@ struct Candidate<'h> {
     read: OnceCell<Statement>,
 }
 
-impl<'h> Compared<'h> {
-    fn new(contender: &'h Contender, question: &Question) -> Compared<'h> {
+impl<'h> ComparedHit<'h> {
+    fn new(contender: &'h Contender, question: &Question) -> ComparedHit<'h> {
         let language = question.language;
         let hasher = FixedState::default();
         let mut candidates: Vec<Candidate<'h>> = Vec::new();
@@ -133,11 +133,11 @@ impl<'h> Compared<'h> {
         let most = candidates.iter().map(|one| one.matched.count_ones()).max().unwrap_or(0);
         candidates.retain(|one| most > 0 && one.matched.count_ones() == most);
         candidates.truncate(MAX_STATEMENTS_PER_HIT);
-        Compared { candidates }
+        ComparedHit { candidates }
     }
 
     /// Tells whether one of two hits replaces the other: `Less` if the other one is newer.
-    fn replaced(&self, other: &Compared<'_>, question: &Question) -> Option<(Ordering, Kind)> {
+    fn replaced(&self, other: &ComparedHit<'_>, question: &Question) -> Option<(Ordering, Kind)> {
         let mut pairs =
             self.candidates.iter().flat_map(|left| other.candidates.iter().map(move |right| (left, right)));
         pairs.find_map(|(left, right)| {

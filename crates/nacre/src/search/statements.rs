@@ -17,7 +17,7 @@ const MAX_STATEMENT_CHARS: usize = 120;
 /// The maximum number of characters of a text that are read.
 const MAX_READ_CHARS: usize = 1_600;
 /// The separator of the headings in a title.
-const BELOW: &str = " > ";
+const HEADING_SEPARATOR: &str = " > ";
 
 /// One statement of a passage.
 #[derive(Clone)]
@@ -66,7 +66,7 @@ pub(super) fn of_text(text: &str, at: Time) -> Vec<PassageStatement<'_>> {
 pub(super) fn of_chunk<'t>(path: &str, title: &str, text: &'t str, at: Time) -> Vec<PassageStatement<'t>> {
     let above = workspace::headings(title, path);
     let mut outline: Vec<(usize, &str)> = Vec::new();
-    let mut section = Section::new(above.split(BELOW), at);
+    let mut section = Section::new(above.split(HEADING_SEPARATOR), at);
     let mut found = Vec::new();
     for (line, text) in (0..).zip(text.lines()) {
         if let Some((level, name)) = heading(text) {

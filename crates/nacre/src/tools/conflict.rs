@@ -31,7 +31,7 @@ use crate::search::{self, ComparedLines, Contradiction, NewStatement};
 use crate::store::Connection;
 use crate::store::walk::MAX_DOCUMENT_BYTES;
 
-pub use crate::records::conflict::{ComparedStatements, Kept, StatementKind};
+pub use crate::records::conflict::{ComparedStatements, KeepChoice, StatementKind};
 
 /// How many conflicts an answer has by default.
 const DEFAULT_CONFLICTS: usize = 50;
@@ -45,7 +45,7 @@ pub struct ConflictsRequest {
     #[expect(missing_docs)]
     pub number: Option<i64>,
     /// The side that is right.
-    pub keep: Option<Kept>,
+    pub keep: Option<KeepChoice>,
     /// A statement that replaces both sides.
     #[schemars(length(min = 1, max = 2000))]
     pub replace: Option<String>,
@@ -113,7 +113,7 @@ redact! {
 
 /// How a conflict is settled.
 enum Settlement {
-    Keep(Kept),
+    Keep(KeepChoice),
     Replace(String),
     Undo,
 }
@@ -156,8 +156,8 @@ impl Request for ConflictsRequest {
         let Some(number) = self.number else { return Ok(None) };
         let Some(open) = view.read(|db| conflict::get_open(db, number))? else { return Ok(None) };
         let texts: Vec<&str> = match self.keep {
-            Some(Kept::First) => vec![&open.second.text],
-            Some(Kept::Second) => vec![&open.first.text],
+            Some(KeepChoice::First) => vec![&open.second.text],
+            Some(KeepChoice::Second) => vec![&open.first.text],
             None if self.replace.is_some() => vec![&open.first.text, &open.second.text],
             _ => return Ok(None),
         };
@@ -177,9 +177,9 @@ impl Request for ConflictsRequest {
                 let open = call.read(|db| conflict::get_open(db, number))?;
                 let open = open.ok_or(Error::NoConflict { number })?;
                 match settlement {
-                    Settlement::Keep(Kept::Both) => keep_both(call, number, "Both are kept.".into())?,
-                    Settlement::Keep(Kept::First) => keep(call, &open, Kept::First)?,
-                    Settlement::Keep(Kept::Second) => keep(call, &open, Kept::Second)?,
+                    Settlement::Keep(KeepChoice::Both) => keep_both(call, number, "Both are kept.".into())?,
+                    Settlement::Keep(KeepChoice::First) => keep(call, &open, KeepChoice::First)?,
+                    Settlement::Keep(KeepChoice::Second) => keep(call, &open, KeepChoice::Second)?,
                     Settlement::Replace(text) => replace(call, &open, &text)?,
                     Settlement::Undo => unreachable!("handled above"),
                 }
@@ -279,17 +279,17 @@ fn settled(note: String) -> Conflicts {
 /// Keeps both statements: the pair is never reported again.
 fn keep_both(call: &mut Call<'_>, number: i64, note: String) -> ToolResult<Conflicts> {
     call.write(|write| {
-        conflict::settle(write.db, number, Some(Kept::Both))?;
-        write.record(&format!("conflict:{number}"), "kept", Kept::Both.as_str());
+        conflict::settle(write.db, number, Some(KeepChoice::Both))?;
+        write.record(&format!("conflict:{number}"), "kept", KeepChoice::Both.as_str());
         Ok(settled(note))
     })
 }
 
 /// Keeps one statement and retires the other.
-fn keep(call: &mut Call<'_>, open: &OpenConflict, kept: Kept) -> ToolResult<Conflicts> {
+fn keep(call: &mut Call<'_>, open: &OpenConflict, kept: KeepChoice) -> ToolResult<Conflicts> {
     let OpenConflict { conflict, first, second } = open;
     let number = conflict.number;
-    let (winner, loser) = if kept == Kept::First { (first, second) } else { (second, first) };
+    let (winner, loser) = if kept == KeepChoice::First { (first, second) } else { (second, first) };
     if loser.kind == StatementKind::Document {
         if is_log(&loser.reference) {
             let line = call.read(|db| name_of(db, loser))?;
@@ -465,9 +465,9 @@ fn undo(call: &mut Call<'_>, number: i64) -> ToolResult<Conflicts> {
     let settled_one = call.read(|db| conflict::get(db, number))?.ok_or(Error::NoConflict { number })?;
     let Conflict { first, second, kept, .. } = settled_one;
     let (winner, loser) = match kept.ok_or_else(nothing)? {
-        Kept::First => (first, Some(second)),
-        Kept::Second => (second, Some(first)),
-        Kept::Both => (first, None),
+        KeepChoice::First => (first, Some(second)),
+        KeepChoice::Second => (second, Some(first)),
+        KeepChoice::Both => (first, None),
     };
     call.write(|write| {
         if let Some(loser) = &loser {

@@ -190,7 +190,7 @@ impl Report {
 
 /// The selection of jobs to run.
 #[derive(Clone, Debug)]
-pub enum Which {
+pub enum JobSelection {
     /// Due jobs.
     Due,
     /// All of them, now.
@@ -248,30 +248,30 @@ pub(crate) struct Claim {
 }
 
 /// Runs jobs one after the other, and waits for another process that runs some. A failed job is reported, and the others run.
-pub fn run(view: &mut View<'_>, which: &Which) -> Result<Vec<FinishedJob>> {
+pub fn run(view: &mut View<'_>, which: &JobSelection) -> Result<Vec<FinishedJob>> {
     run_with(view, which, &mut |_| {})
 }
 
 /// Runs jobs like [`run`], and reports each one to `progress`.
 pub fn run_with(
     view: &mut View<'_>,
-    which: &Which,
+    which: &JobSelection,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Vec<FinishedJob>> {
     let jobs: Vec<&Job> = match which {
-        Which::Only(name) => vec![job(name)?],
-        Which::Due | Which::All => JOBS.iter().collect(),
+        JobSelection::Only(name) => vec![job(name)?],
+        JobSelection::Due | JobSelection::All => JOBS.iter().collect(),
     };
     // Transcripts alone are enough: a lost database is restored from them.
     if !view.is_on_disk() && view.files().transcripts().next().is_none() {
         return Ok(Vec::new());
     }
     // A check without due jobs creates no file and waits for no process.
-    if matches!(which, Which::Due) && !is_job_due(view)? {
+    if matches!(which, JobSelection::Due) && !is_job_due(view)? {
         return Ok(Vec::new());
     }
     let _lock = lock(view)?;
-    run_all(view, &jobs, matches!(which, Which::Due), progress)
+    run_all(view, &jobs, matches!(which, JobSelection::Due), progress)
 }
 
 /// Runs due jobs, unless another process runs some.
@@ -320,22 +320,22 @@ fn job(name: &str) -> Result<&'static Job> {
 
 /// The record of a job in the database.
 #[derive(Default)]
-struct Known {
+struct JobRecord {
     due: Option<Time>,
     ran_at: Option<Time>,
     failed: bool,
     says: Option<String>,
 }
 
-fn known(db: &Connection, name: &str) -> Result<Known> {
+fn known(db: &Connection, name: &str) -> Result<JobRecord> {
     let sql = "SELECT due, ran_at, failed, says FROM jobs WHERE name = $1";
     let found = db.row(sql, [name], |row| {
-        Ok(Known { due: row.get(0)?, ran_at: row.get(1)?, failed: row.get(2)?, says: row.get(3)? })
+        Ok(JobRecord { due: row.get(0)?, ran_at: row.get(1)?, failed: row.get(2)?, says: row.get(3)? })
     });
     Ok(found?.unwrap_or_default())
 }
 
-impl Known {
+impl JobRecord {
     /// Tells whether a job that was scheduled at this moment is due. A job that never ran is due, and so is one whose last run
     /// is further in the future than a change of the time zone can explain.
     fn is_due(&self, last: Time, now: Time) -> bool {

@@ -41,7 +41,7 @@ pub mod team;
 
 pub use crate::base::caller::{Actor, Caller, Role};
 pub use crate::records::erase::Receipt;
-pub use crate::records::trace::{Connected, TouchedBy, Trace};
+pub use crate::records::trace::{RelatedRecord, TouchedBy, Trace};
 pub use crate::records::workspace::WorkspaceFile;
 pub use crate::store::audit::AuditCheck;
 pub use across::call_across;
@@ -75,7 +75,7 @@ pub use memory::{
 };
 pub use people::{
     AuditAnswer, AuditRequest, FileAnswer, FileRequest, Files, FilesRequest, Health, HealthRequest,
-    PictureAnswer, PictureRequest, SaveAnswer, SaveRequest, Unused, UnusedEntry, Week,
+    PictureAnswer, PictureRequest, SaveAnswer, SaveRequest, UnusedEntries, UnusedEntry, Week,
 };
 pub use perform::{Outcome, Reply, Waiting};
 pub use pipeline::{MAX_REQUEST, answered, approve, call, call_tool, known, parse, run, run_json};

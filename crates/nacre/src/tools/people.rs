@@ -318,7 +318,7 @@ pub struct Health {
     pub tiers: graph::Tiers,
     /// Memories that have not been used for half a year.
     #[schemars(with = "Map<String, Value>")]
-    pub unused: Unused,
+    pub unused: UnusedEntries,
     /// Problems, and what to do about them.
     pub problems: Vec<String>,
 }
@@ -330,7 +330,7 @@ const MAX_UNUSED: usize = 20;
 
 /// Memories that no agent has seen and nobody has confirmed for a long time.
 #[derive(Clone, Debug, Serialize)]
-pub struct Unused {
+pub struct UnusedEntries {
     /// How many there are.
     pub count: i64,
     /// The oldest ones.
@@ -377,7 +377,7 @@ impl Request for HealthRequest {
             content: entry.content,
             at: entry.provenance.timestamp,
         };
-        let unused = Unused { count, oldest: oldest.into_iter().map(shown).collect() };
+        let unused = UnusedEntries { count, oldest: oldest.into_iter().map(shown).collect() };
         Ok(Health { status, growth, tiers, unused, problems })
     }
 

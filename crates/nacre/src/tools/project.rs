@@ -15,7 +15,7 @@ use crate::base::{Calendar, Error, Result};
 use crate::group::View;
 use crate::index::Scope;
 use crate::records::project::live::LiveFile;
-use crate::records::project::task::{self, By, Draft, Filter};
+use crate::records::project::task::{self, Draft, Filter, TaskAuthor};
 use crate::records::project::{Change, ItemType, ProjectItem, Status, Task, item};
 use crate::search;
 
@@ -287,8 +287,8 @@ impl Request for TaskRequest {
     }
 }
 
-fn by(caller: &crate::base::caller::Caller) -> By<'_> {
-    By { now: caller.now, actor: caller.actor_name(), session: caller.session.as_str() }
+fn by(caller: &crate::base::caller::Caller) -> TaskAuthor<'_> {
+    TaskAuthor { now: caller.now, actor: caller.actor_name(), session: caller.session.as_str() }
 }
 
 /// An action on a task.

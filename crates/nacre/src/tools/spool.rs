@@ -156,7 +156,7 @@ pub fn take_in(group: &mut Group, now: Time) -> Result<usize> {
 
 /// Stores a summary of a conversation of which Nacre keeps no transcript, if the settings say so: from the client's file, or from
 /// the exchanges that were archived.
-fn summarise(view: &mut View<'_>, whole: &Whole) -> Result<()> {
+fn summarise(view: &mut View<'_>, whole: &WholeExchange) -> Result<()> {
     if !view.settings().session.summary_from_hooks || !view.settings().session.summary_entry {
         return Ok(());
     }
@@ -211,7 +211,7 @@ fn set_aside(file: &Path) {
 }
 
 /// An exchange, and its files.
-struct Whole {
+struct WholeExchange {
     session: SessionId,
     visibility: Visibility,
     folder: Option<PathBuf>,
@@ -227,7 +227,7 @@ struct Whole {
     transcript: Option<PathBuf>,
 }
 
-impl Whole {
+impl WholeExchange {
     fn moment(&self) -> DistilMoment {
         match (self.ends, self.compacts) {
             (true, _) => DistilMoment::End,
@@ -243,8 +243,8 @@ impl Whole {
         at: Time,
         file: PathBuf,
         transcript: Option<PathBuf>,
-    ) -> Whole {
-        Whole {
+    ) -> WholeExchange {
+        WholeExchange {
             session: session.clone(),
             visibility,
             folder: None,
@@ -263,17 +263,17 @@ impl Whole {
 }
 
 /// Pairs messages with answers. A message whose answer may still come stays in the spool.
-fn pair(heard: Vec<(PathBuf, SpooledEvent)>, now: Time) -> Vec<Whole> {
+fn pair(heard: Vec<(PathBuf, SpooledEvent)>, now: Time) -> Vec<WholeExchange> {
     /// A message that waits for its answer.
-    struct Asked {
+    struct OpenMessage {
         file: PathBuf,
         at: Time,
         visibility: Visibility,
         text: String,
     }
-    let mut waiting: BTreeMap<SessionId, Asked> = BTreeMap::new();
-    let mut all: Vec<Whole> = Vec::new();
-    let whole = |all: &mut Vec<Whole>,
+    let mut waiting: BTreeMap<SessionId, OpenMessage> = BTreeMap::new();
+    let mut all: Vec<WholeExchange> = Vec::new();
+    let whole = |all: &mut Vec<WholeExchange>,
                  session: &SessionId,
                  visibility,
                  at,
@@ -287,7 +287,17 @@ fn pair(heard: Vec<(PathBuf, SpooledEvent)>, now: Time) -> Vec<Whole> {
         let exchange = Exchange { user: clean(user), agent, at };
         let session = session.clone();
         let (folder, mixed, ends, compacts, transcript) = (None, false, false, false, None);
-        all.push(Whole { session, visibility, folder, mixed, exchange, files, ends, compacts, transcript });
+        all.push(WholeExchange {
+            session,
+            visibility,
+            folder,
+            mixed,
+            exchange,
+            files,
+            ends,
+            compacts,
+            transcript,
+        });
     };
     let mut folders: BTreeMap<SessionId, PathBuf> = BTreeMap::new();
     for (file, SpooledEvent { session, at, visibility, folder, what }) in heard {
@@ -304,7 +314,7 @@ fn pair(heard: Vec<(PathBuf, SpooledEvent)>, now: Time) -> Vec<Whole> {
                 if let Some(asked) = asked {
                     whole(&mut all, &session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
                 }
-                waiting.insert(session, Asked { file, at, visibility, text });
+                waiting.insert(session, OpenMessage { file, at, visibility, text });
             }
             (EventKind::Answer { message: None, text }, Some(asked)) => {
                 // Text that no person wrote teaches nothing, and neither does its answer.
@@ -319,7 +329,7 @@ fn pair(heard: Vec<(PathBuf, SpooledEvent)>, now: Time) -> Vec<Whole> {
             }
             // The message that is being answered keeps waiting.
             (EventKind::Compact, asked) => {
-                all.push(Whole::marker(&session, visibility, at, file, None));
+                all.push(WholeExchange::marker(&session, visibility, at, file, None));
                 waiting.extend(asked.map(|asked| (session, asked)));
             }
             (ended @ (EventKind::End | EventKind::Ended { .. }), asked) => {
@@ -330,8 +340,8 @@ fn pair(heard: Vec<(PathBuf, SpooledEvent)>, now: Time) -> Vec<Whole> {
                     EventKind::Ended { transcript } => Some(transcript),
                     _ => None,
                 };
-                let marker = Whole::marker(&session, visibility, at, file, transcript);
-                all.push(Whole { ends: true, compacts: false, ..marker });
+                let marker = WholeExchange::marker(&session, visibility, at, file, transcript);
+                all.push(WholeExchange { ends: true, compacts: false, ..marker });
             }
         }
         if mixed && let Some(last) = all.last_mut() {
@@ -365,7 +375,7 @@ mod tests {
         let found: Vec<_> = paired
             .iter()
             .filter(|whole| !whole.is_empty())
-            .map(|Whole { session, exchange, .. }| {
+            .map(|WholeExchange { session, exchange, .. }| {
                 let second = exchange.at.as_millis() / 1_000;
                 (session.as_str(), second, exchange.user.as_str(), exchange.agent.as_str())
             })

@@ -1,7 +1,7 @@
 //! NanoClaw's design: its layers 1 to 3 and 6 to 9 and how information moves upward between them, in the order of the design.
 //! The graph (layer 4), search (5) and the layers of every turn (10 to 12) have files of their own.
 
-use nacre::maintain::Which;
+use nacre::maintain::JobSelection;
 use nacre::promote::{self, Step};
 use nacre::turn::{self, Exchange};
 use nacre::workspace::look_at_memory_file;
@@ -176,7 +176,7 @@ fn layer_6_logs_are_appended_and_expire_by_importance() {
     for (days, kept) in [(7, 3), (8, 2), (30, 2), (31, 1), (4_000, 1)] {
         place.caller.now = crate::sealed::noon().plus_days(days);
         let caller = person(&place);
-        nacre::maintain::run(&mut place.view_of(&caller), &Which::Only("logs".into())).unwrap();
+        nacre::maintain::run(&mut place.view_of(&caller), &JobSelection::Only("logs".into())).unwrap();
         assert_eq!(text(&place, "memory/2026-01-15.md").matches("|i=").count(), kept, "after {days} days");
     }
     // Nothing vanished: it moved, and is still found.

@@ -182,7 +182,8 @@ fn lines_stay_as_long_as_they_are_worth() {
     assert_eq!(found["hits"][0]["path"], "memory/archive/2026-01-15.md");
     assert_eq!(found["hits"][0]["at"], "2026-01-15T00:00:00.000Z");
     // The archive itself never retires, and maintenance does all this.
-    let ran = nacre::maintain::run(&mut place.view(), &nacre::maintain::Which::Only("logs".into())).unwrap();
+    let ran =
+        nacre::maintain::run(&mut place.view(), &nacre::maintain::JobSelection::Only("logs".into())).unwrap();
     assert_eq!(ran[0].report.counts["retired"], 0);
     place.check();
 }

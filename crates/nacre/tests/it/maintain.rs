@@ -1,6 +1,6 @@
 //! Maintenance: jobs when they are due, once each, whoever looks.
 
-use nacre::maintain::{FinishedJob, JOBS, Which};
+use nacre::maintain::{FinishedJob, JOBS, JobSelection};
 use nacre::{Caller, Group, Time, Zone};
 use serde_json::json;
 
@@ -8,13 +8,14 @@ use crate::sealed::{Place, is_without_folder};
 
 /// Runs one job now and returns one of its numbers.
 pub fn only(group: &mut Group, caller: &Caller, job: &str, count: &str) -> i64 {
-    let ran = nacre::maintain::run(&mut group.enter(caller).unwrap(), &Which::Only(job.into())).unwrap();
+    let ran =
+        nacre::maintain::run(&mut group.enter(caller).unwrap(), &JobSelection::Only(job.into())).unwrap();
     ran[0].report.counts[count]
 }
 
 fn ran(place: &mut Place, at: &str) -> Vec<&'static str> {
     let caller = Caller::person("a-person".parse().unwrap(), Time::parse(at).unwrap());
-    let ran = nacre::maintain::run(&mut place.view_of(&caller), &Which::Due).unwrap();
+    let ran = nacre::maintain::run(&mut place.view_of(&caller), &JobSelection::Due).unwrap();
     ran.iter().map(|ran: &FinishedJob| ran.name).collect()
 }
 
@@ -69,9 +70,9 @@ fn every_job_says_when_it_is_due_and_what_it_did() {
     assert_eq!(jobs[1].schedule, "Sunday 03:30");
     assert_eq!(jobs[0].says.as_deref(), Some("facts faded for 0 days"));
     let unknown =
-        nacre::maintain::run(&mut place.view_of(&caller), &Which::Only("dream".into())).unwrap_err();
+        nacre::maintain::run(&mut place.view_of(&caller), &JobSelection::Only("dream".into())).unwrap_err();
     assert_eq!(unknown.code(), "no_job");
-    let all = nacre::maintain::run(&mut place.view_of(&caller), &Which::All).unwrap();
+    let all = nacre::maintain::run(&mut place.view_of(&caller), &JobSelection::All).unwrap();
     assert_eq!(all.len(), JOBS.len(), "what is asked for runs, due or not");
     // What did nothing left no trace in the audit log.
     assert_eq!(nacre::status(&place.view()).unwrap().audit_rows, 1);
@@ -85,7 +86,7 @@ fn jobs_run_in_the_hours_of_the_person() {
     let mut due = |at: &str, zone: &Zone| {
         let (now, zone) = (Time::parse(at).unwrap(), zone.clone());
         let caller = Caller { zone, ..Caller::person("a-person".parse().unwrap(), now) };
-        nacre::maintain::run(&mut place.view_of(&caller), &Which::Due).unwrap().len()
+        nacre::maintain::run(&mut place.view_of(&caller), &JobSelection::Due).unwrap().len()
     };
     assert_eq!(due("2026-01-15T12:00:00Z", &tokyo), JOBS.len());
     assert_eq!(due("2026-01-15T17:59:00Z", &tokyo), 0);

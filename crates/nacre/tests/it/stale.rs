@@ -294,7 +294,7 @@ fn maintenance_runs_the_check() {
     let mut work = Work::new(&[("src/import.rs", "x"), ("src/lib.rs", "x")]);
     let id = work.place.store("The importer is in src/import.rs");
     work.git(&["rm", "--quiet", "src/import.rs"]);
-    let which = nacre::maintain::Which::Only("stale".into());
+    let which = nacre::maintain::JobSelection::Only("stale".into());
     let done = nacre::maintain::run(&mut work.place.view(), &which).unwrap();
     assert!(done[0].report.says.contains("1 name something that is gone"), "{}", done[0].report.says);
     assert_eq!(work.marks(id).len(), 1);

@@ -783,9 +783,11 @@ fn one_transcript_that_could_not_be_read_kept_all_others_from_being_packed() {
     }
     place.later(60);
     let caller = Caller::person("person".parse().unwrap(), place.caller.now);
-    let ran =
-        nacre::maintain::run(&mut place.view_of(&caller), &nacre::maintain::Which::Only("sessions".into()))
-            .unwrap();
+    let ran = nacre::maintain::run(
+        &mut place.view_of(&caller),
+        &nacre::maintain::JobSelection::Only("sessions".into()),
+    )
+    .unwrap();
     assert!(ran[0].failed && ran[0].report.says.contains("`a` failed"), "{ran:?}");
     assert!(folder.join("archive/b.jsonl.gz").exists(), "{ran:?}");
     for id in ["d", "e"] {

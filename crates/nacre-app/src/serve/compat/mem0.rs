@@ -16,13 +16,13 @@ use axum::routing::{MethodFilter, on};
 use axum::{Json, Router};
 use nacre::call::OWNERS;
 use nacre::call::compat::mem0::{
-    AddRequest, DeleteAnswer, DeleteRequest, FindRequest, Found, HistoryRequest, Owners, OwnersRequest,
+    AddRequest, DeleteAnswer, DeleteRequest, FindAnswer, FindRequest, HistoryRequest, Owners, OwnersRequest,
     UpdateRequest,
 };
 use nacre::{Actor, Error, Kind, Outcome, Reply, View, Waiting, run, run_json};
 use serde_json::{Map, Value, json};
 
-use crate::groups::who::{Principal, Who};
+use crate::groups::who::{Principal, Requester};
 use crate::serve::door::{Refusal, known_by};
 use crate::serve::reply::{body_of, pairs, status};
 use crate::serve::state::State;
@@ -183,7 +183,7 @@ impl Mem0Request {
         }
         let scheme = if state.hosts.encrypts() { "https" } else { "http" };
         let work = move |view: &mut View<'_>| self.run(view, &body, scheme);
-        state.pool.ask(Who { caller, group }, work).await
+        state.pool.ask(Requester { caller, group }, work).await
     }
 
     fn id(&self) -> &str {
@@ -231,7 +231,7 @@ impl Mem0Request {
                     "filters": filters(body)?, "offset": (page - 1).saturating_mul(size), "limit": size,
                     "show_expired": body["show_expired"],
                 });
-                shape(run_json::<FindRequest>(view, arguments)?, |Found { count, results }| {
+                shape(run_json::<FindRequest>(view, arguments)?, |FindAnswer { count, results }| {
                     let host = self.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
                     let at =
                         |page: u64| format!("{scheme}://{host}{}?page={page}&page_size={size}", self.path);
@@ -326,7 +326,7 @@ fn shape<A>(reply: Reply<A>, form: impl FnOnce(&A) -> nacre::Result<Value>) -> n
     }
 }
 
-fn results(found: &Found) -> nacre::Result<Value> {
+fn results(found: &FindAnswer) -> nacre::Result<Value> {
     Ok(json!({ "results": found.results }))
 }
 

@@ -13,7 +13,7 @@ use nacre::{Error, Kind, Outcome, View};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::groups::who::{Principal, Who};
+use crate::groups::who::{Principal, Requester};
 use crate::serve::reply::{body_of, failed};
 use crate::serve::state::State;
 
@@ -28,7 +28,7 @@ pub async fn answer(
     // Even with a person's token: the caller of this tool is a model.
     caller.actor = nacre::Actor::Agent;
     let work = move |view: &mut View<'_>| Ok(result(view, input));
-    match state.pool.ask(Who { caller, group }, work).await.and_then(|answer| answer) {
+    match state.pool.ask(Requester { caller, group }, work).await.and_then(|answer| answer) {
         Ok(told) => Ok(Json(told).into_response()),
         Err(error) => Err(failed(&error)),
     }

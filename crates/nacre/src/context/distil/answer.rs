@@ -12,7 +12,7 @@ use super::{Finding, Kind};
 use crate::base::frame::{is_injected, one_line, strip_injected};
 use crate::base::redact;
 use crate::base::text::cut;
-use crate::records::session::{HeardMessage, Speaker};
+use crate::records::session::{IndexedMessage, Speaker};
 
 /// The most tokens of an answer.
 pub(crate) const MAX_ANSWER_TOKENS: u64 = 2_000;
@@ -58,13 +58,13 @@ pub(crate) fn answer_schema() -> Value {
 
 /// Messages that are sent together.
 pub(crate) struct Batch<'m> {
-    pub(crate) messages: &'m [HeardMessage],
+    pub(crate) messages: &'m [IndexedMessage],
     /// The conversation as it is sent, each message with its number.
     pub(crate) text: String,
 }
 
 /// Splits messages into batches.
-pub(crate) fn batches(messages: &[HeardMessage]) -> Vec<Batch<'_>> {
+pub(crate) fn batches(messages: &[IndexedMessage]) -> Vec<Batch<'_>> {
     let mut batches = Vec::new();
     let mut start = 0;
     let mut text = String::new();
@@ -151,9 +151,9 @@ fn accept(batch: &Batch<'_>, memory: Value) -> Option<Finding> {
 mod tests {
     use super::*;
 
-    fn message(id: &str, by: Speaker, text: &str) -> HeardMessage {
+    fn message(id: &str, by: Speaker, text: &str) -> IndexedMessage {
         let (reference, text) = (format!("s/{id}"), text.to_owned());
-        HeardMessage { reference, by, text }
+        IndexedMessage { reference, by, text }
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn long_conversations_are_sent_in_parts() {
         let long = "word ".repeat(1_000);
-        let messages: Vec<HeardMessage> =
+        let messages: Vec<IndexedMessage> =
             (0..20).map(|n| message(&n.to_string(), Speaker::User, &long)).collect();
         let all = batches(&messages);
         assert!(all.len() > 2);

@@ -14,7 +14,7 @@ use crate::base::words::{self, List, Table, begins};
 use crate::context::turn::directs;
 use crate::index::embed::foreign;
 use crate::index::reader;
-use crate::records::session::{HeardMessage, Speaker, said};
+use crate::records::session::{IndexedMessage, Speaker, said};
 
 /// The maximum length of a memory, in characters.
 const MAX_TEXT_CHARS: usize = 300;
@@ -27,11 +27,11 @@ const MAX_OF_MESSAGE: usize = 4;
 /// The reader's log odds from which it does not object to a fact that the rules found, and from which it is certain by itself.
 /// Decisions, rules, preferences and what is to be remembered have forms of their own, so the rules alone decide about those. Chosen on transcripts
 /// that were left out of the reader's training.
-const NO_OBJECTION: f32 = 3.0;
-const CERTAIN: f32 = 3.7;
+const MIN_RULE_ODDS: f32 = 3.0;
+const MIN_FACT_ODDS: f32 = 3.7;
 
 /// Finds the memories of a conversation.
-pub(crate) fn find(messages: &[HeardMessage]) -> Vec<Finding> {
+pub(crate) fn find(messages: &[IndexedMessage]) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     let mut last: Vec<usize> = Vec::new();
     for message in messages.iter().filter(|message| message.by == Speaker::User) {
@@ -69,9 +69,9 @@ pub(crate) fn lasting(message: &str) -> Vec<(Kind, String)> {
             found.extend(match sentence.judge(is_stressed) {
                 Some(known) => {
                     let is_doubtful = known.0 == Kind::Fact && sentence.explicit().is_none();
-                    (!is_doubtful || judgement.lasts >= NO_OBJECTION).then_some(known)
+                    (!is_doubtful || judgement.lasts >= MIN_RULE_ODDS).then_some(known)
                 }
-                None if judgement.lasts >= CERTAIN => sentence.plain(),
+                None if judgement.lasts >= MIN_FACT_ODDS => sentence.plain(),
                 None => None,
             });
         }
@@ -693,7 +693,7 @@ mod tests {
     #[test]
     fn what_is_taken_back_is_not_kept() {
         let said =
-            |text: &str| HeardMessage { reference: "s/1".into(), by: Speaker::User, text: text.into() };
+            |text: &str| IndexedMessage { reference: "s/1".into(), by: Speaker::User, text: text.into() };
         let found = find(&[
             said("Let's use MySQL for billing."),
             said("scratch that, let's use Postgres for billing."),

@@ -45,7 +45,7 @@ use crate::store::Connection;
 use crate::store::event::payload;
 
 use recall::WeighedHit;
-use relevance::{Known, Message};
+use relevance::{AnalysedMemories, Message};
 
 pub use crate::base::text::tokens;
 pub use crate::group::{BriefPlugin, MakeBrief, PluginLine};
@@ -173,7 +173,7 @@ pub(crate) struct TurnBuilder<'a> {
     pub(crate) state: State,
     /// The project in which the session works.
     pub(crate) project: Option<ProjectName>,
-    pub(crate) known: Known,
+    pub(crate) known: AnalysedMemories,
     /// The score from which a candidate is injected.
     pub(crate) least: f64,
     /// The sources of the lines that are chosen so far.
@@ -285,7 +285,7 @@ pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
         tools: &request.tools,
         state,
         project,
-        known: Known::default(),
+        known: AnalysedMemories::default(),
         least: settings.least,
         chosen: Vec::new(),
         recalled: None,

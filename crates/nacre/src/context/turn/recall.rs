@@ -37,10 +37,10 @@ const BEST_LINES: usize = 5;
 const MAX_READ_HITS: usize = 8;
 const MIN_READ_WORTH: f64 = -4.0;
 /// How much the log odds of the reader count beside the other evidence.
-const READ: f64 = 0.5;
+const READER_WEIGHT: f64 = 0.5;
 /// The reader's doubt takes no more than this away from a memory: what other evidence is sure of stays.
 const MIN_READ_ODDS: f64 = -1.0;
-const READ_LINE: f64 = 1.0;
+const LINE_READER_WEIGHT: f64 = 1.0;
 
 /// One hit, weighed.
 pub(crate) struct WeighedHit {
@@ -347,7 +347,7 @@ fn read_best(builder: &TurnBuilder<'_>, recalled: &mut [WeighedHit]) {
     for (place, judgement) in order.iter().zip(reader::judge(&pairs)) {
         recalled[*place].helps = Some(f64::from(judgement.helps));
         if recalled[*place].line().is_none() {
-            recalled[*place].weighed.add(READ * f64::from(judgement.helps).max(MIN_READ_ODDS));
+            recalled[*place].weighed.add(READER_WEIGHT * f64::from(judgement.helps).max(MIN_READ_ODDS));
         }
     }
 }
@@ -374,8 +374,8 @@ fn with_best_lines(builder: &TurnBuilder<'_>, recalled: Vec<WeighedHit>) -> Vec<
                 one.weighed.worth = best - f64::from(rank);
             }
             if let Some(helps) = one.helps {
-                one.weighed.score = logistic(log_odds(one.weighed.score) + READ_LINE * helps);
-                one.weighed.worth = best - f64::from(rank) + READ_LINE * helps;
+                one.weighed.score = logistic(log_odds(one.weighed.score) + LINE_READER_WEIGHT * helps);
+                one.weighed.worth = best - f64::from(rank) + LINE_READER_WEIGHT * helps;
             }
             let helps = one.weighed.score >= builder.least;
             let at = (!one.hit.at.is_undated()).then_some(one.hit.at);

@@ -279,19 +279,19 @@ impl Message {
     /// that the message decides whether lines are added, and search decides which. The weights were found on two of
     /// three people's notes and checked on the third, with requests beside them that need nothing ("write a limerick").
     pub(crate) fn need_of_notes(&self, worth: f64, shared: usize) -> Option<f64> {
-        const NEED: f64 = 3.05;
-        const WORTH: f64 = 0.18;
-        const SHARED: f64 = 1.27;
+        const NEED_WEIGHT: f64 = 3.05;
+        const WORTH_WEIGHT: f64 = 0.18;
+        const SHARED_WEIGHT: f64 = 1.27;
         const PERSONAL: f64 = 4.95;
-        const SHORT: f64 = -29.1;
+        const SHORT_WEIGHT: f64 = -29.1;
         if self.traits.worldly {
             return Some(0.0);
         }
-        let evidence = NEED
-            + WORTH * worth
-            + SHARED * shared.min(4) as f64
+        let evidence = NEED_WEIGHT
+            + WORTH_WEIGHT * worth
+            + SHARED_WEIGHT * shared.min(4) as f64
             + if self.traits.personal { PERSONAL } else { 0.0 }
-            + SHORT / self.terms.len().max(3) as f64;
+            + SHORT_WEIGHT / self.terms.len().max(3) as f64;
         self.traits.writes.then(|| round(logistic(evidence)))
     }
 
@@ -315,7 +315,7 @@ impl Message {
     }
 
     /// Weighs the evidence for a text.
-    pub(crate) fn weigh(&self, text: &str, about: MemoryTraits, known: &mut Known) -> Weight {
+    pub(crate) fn weigh(&self, text: &str, about: MemoryTraits, known: &mut AnalysedMemories) -> Weight {
         let (traits, other) = (self.traits, known.of(text, self.language));
         let (mut all, mut hard, mut soft, mut definite, mut any, mut own) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0f32);
         let (mut strongest, mut subject, mut usual) = (0.0f32, 0.0f32, 1.0f32);
@@ -392,7 +392,7 @@ fn round(value: f64) -> f64 {
 
 /// Memories that this turn has analysed. Several contributors weigh the same ones.
 #[derive(Default)]
-pub(crate) struct Known(HashMap<String, Read>);
+pub(crate) struct AnalysedMemories(HashMap<String, Read>);
 
 struct Read {
     words: Vec<Word>,
@@ -409,7 +409,7 @@ struct Word {
     vector: Vector,
 }
 
-impl Known {
+impl AnalysedMemories {
     fn of(&mut self, text: &str, language: Language) -> &Read {
         self.0.entry(text.to_owned()).or_insert_with(|| Read::of(text, language))
     }
@@ -705,7 +705,8 @@ mod tests {
         ] {
             let message = Message::new(text, Language::default());
             assert!(message.traits.personal, "{text}");
-            let weigh = |of: &str| message.weigh(of, MemoryTraits::default(), &mut Known::default());
+            let weigh =
+                |of: &str| message.weigh(of, MemoryTraits::default(), &mut AnalysedMemories::default());
             let (right, wrong) = (weigh(memory), weigh(unrelated));
             assert!(right.worth > wrong.worth + 1.0, "{text}: {} {}", right.worth, wrong.worth);
             assert!(!right.shared.is_empty() && wrong.shared.is_empty(), "{text}: {:?}", wrong.shared);

@@ -6,7 +6,7 @@
 use crate::base::text::cut;
 use serde::{Deserialize, Serialize};
 
-use super::relevance::{Known, MemoryTraits, Message};
+use super::relevance::{AnalysedMemories, MemoryTraits, Message};
 use super::state::State;
 use super::{Offer, ToolUse, TurnBuilder, lesson, said, topic};
 use crate::base::Result;
@@ -408,7 +408,7 @@ pub(super) fn doubts(view: &mut View<'_>, row: &Row) -> Result<Vec<String>> {
         if message.rare_words() < 2 && of_claim.split_whitespace().filter(is_named).count() < 2 {
             continue;
         }
-        let mut known = Known::default();
+        let mut known = AnalysedMemories::default();
         let mut borne = |text: &str| message.weigh(text, MemoryTraits::default(), &mut known).covered;
         // The user's words in this message, and earlier exchanges of this session, confirm a claim.
         if borne(&row.user) >= MIN_CONFIRMATION {

@@ -81,13 +81,13 @@ fn add(row: u32, weight: f32, parts: &mut Vec<scan::Weighted<'static>>) {
 /// Returns the rarity of a word, from 0 (the most common) to 1 (known only in pieces, or not at all). The
 /// vocabulary is ordered by frequency.
 pub(crate) fn rarity(word: &str) -> f32 {
-    const STEEP: f32 = 100.0;
+    const STEEPNESS: f32 = 100.0;
     let (mut rank, mut pieces) = (0, 0);
     wordpiece::tokens(word, |_, row| (rank, pieces) = (rank.max(row), pieces + 1));
     if pieces != 1 {
         return 1.0;
     }
-    (rank as f32 / STEEP).ln_1p() / (ROWS.len() as f32 / STEEP).ln_1p()
+    (rank as f32 / STEEPNESS).ln_1p() / (ROWS.len() as f32 / STEEPNESS).ln_1p()
 }
 
 /// Returns the rank of an English word by frequency, if it is a token.

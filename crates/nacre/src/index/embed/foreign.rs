@@ -236,7 +236,7 @@ fn cut(word: &str, kind: Kind, mut take: impl FnMut(Word)) {
 /// How likely a text is to be in another language than English.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Odds {
-    /// The logarithm of a likelihood, in parts of [`ONE`].
+    /// The logarithm of a likelihood, in parts of [`ODDS_UNIT`].
     sum: i32,
     /// Whether a letter or a word shows that English is not all of it: another script, or a function word. Names and
     /// technical terms are common to many languages.
@@ -244,13 +244,13 @@ pub(crate) struct Odds {
 }
 
 /// The unit of odds: a factor of e.
-const ONE: i32 = 32;
+const ODDS_UNIT: i32 = 32;
 
 /// Above this sum a text counts as one in another language.
-const MIN_SUM: i32 = 2 * ONE;
+const MIN_SUM: i32 = 2 * ODDS_UNIT;
 
 /// The most that a word says which is also an English one: "gift", "tag", "die".
-const MAX_SHARED_ODDS: i32 = 2 * ONE;
+const MAX_SHARED_ODDS: i32 = 2 * ODDS_UNIT;
 
 static FUNCTION_WORDS: List = words::FUNCTION_WORDS.list("function words");
 
@@ -321,8 +321,8 @@ fn word_odds(word: &str, kind: Kind) -> Odds {
         (Some(known), None) => known.odds(),
         (None, Some(rank)) => english_odds(rank),
         (None, None) if word.is_ascii() => 0,
-        (None, None) if kind != Kind::Letter || is_cyrillic => 4 * ONE,
-        (None, None) if first < '\u{250}' => ONE / 2,
+        (None, None) if kind != Kind::Letter || is_cyrillic => 4 * ODDS_UNIT,
+        (None, None) if first < '\u{250}' => ODDS_UNIT / 2,
         (None, None) => 0,
     };
     Odds { sum, is_shown: kind != Kind::Letter || is_cyrillic || FUNCTION_WORDS.has(word) }
@@ -334,7 +334,7 @@ fn word_odds(word: &str, kind: Kind) -> Odds {
 fn english_odds(rank: u32) -> i32 {
     const UNKNOWN_SHARE: f32 = 1e-6;
     let share = 0.1 / (rank as f32 + 10.0);
-    ((UNKNOWN_SHARE / (share + UNKNOWN_SHARE)).ln().max(-4.0) * ONE as f32) as i32
+    ((UNKNOWN_SHARE / (share + UNKNOWN_SHARE)).ln().max(-4.0) * ODDS_UNIT as f32) as i32
 }
 
 /// Passes the tokens of a text in another language to `take`, in order: the folded word that contains it, and its row. The rows

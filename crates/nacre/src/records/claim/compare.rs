@@ -29,11 +29,11 @@ pub struct Conflict {
 }
 
 /// The score from which a conflict is reported.
-const THRESHOLD: f32 = 2.0;
+const MIN_CONFLICT_SCORE: f32 = 2.0;
 /// More shared words than this add nothing.
 const MAX_TOPIC: f32 = 2.0;
 /// The bonus for a later statement that speaks of a change.
-const ANNOUNCED: f32 = 0.4;
+const CHANGE_BONUS: f32 = 0.4;
 
 /// A reason against a conflict.
 mod doubt {
@@ -80,10 +80,10 @@ pub fn compare(earlier: &Statement, later: &Statement) -> Option<Conflict> {
         return None;
     }
     let difference = alignment.difference()?;
-    let announced = if later.has(Cue::Change) || later.has(Cue::Anymore) { ANNOUNCED } else { 0.0 };
+    let announced = if later.has(Cue::Change) || later.has(Cue::Anymore) { CHANGE_BONUS } else { 0.0 };
     let support = topic.min(MAX_TOPIC) + alignment.coverage() + announced + difference.weight;
     let score = support - alignment.doubt(&difference);
-    (score >= THRESHOLD).then(|| Conflict {
+    (score >= MIN_CONFLICT_SCORE).then(|| Conflict {
         kind: if later.announces_change() { ConflictKind::Updates } else { ConflictKind::Contradicts },
         earlier_value: difference.earlier,
         later_value: difference.later,

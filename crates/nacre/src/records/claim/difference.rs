@@ -26,7 +26,7 @@ pub(super) struct Difference {
 impl Difference {
     /// Tells whether the values say themselves what they are values of.
     pub(super) fn is_clear(&self) -> bool {
-        self.weight >= CLEAR
+        self.weight >= CLEAR_SCORE
     }
 }
 
@@ -42,15 +42,15 @@ pub(super) enum Basis {
 }
 
 /// The later statement names the old value.
-const NAMED_OLD: f32 = 2.2;
+const NAMED_OLD_SCORE: f32 = 2.2;
 /// One statement denies that there is what the other speaks of.
-const DENIED: f32 = 2.0;
+const DENIAL_SCORE: f32 = 2.0;
 /// A difference that words or kinds make clear.
-const CLEAR: f32 = 1.5;
+const CLEAR_SCORE: f32 = 1.5;
 /// Different holders of what has one holder at a time.
-const OTHER_HOLDER: f32 = 1.4;
+const OTHER_HOLDER_SCORE: f32 = 1.4;
 /// A difference that could be one of two things that both hold.
-const LIKELY: f32 = 1.0;
+const LIKELY_SCORE: f32 = 1.0;
 
 impl<'a> Alignment<'a> {
     /// Finds the clearest difference.
@@ -124,7 +124,7 @@ impl<'a> Alignment<'a> {
             found.filter(|_| self.pairs.iter().any(is_bound))
         };
         let (one, old) = named.map(|pair| (pair.earlier.places(), pair.later.places())).or_else(stated)?;
-        Some(Difference { later: None, ..self.of_places(NAMED_OLD, Basis::Old, one, old) })
+        Some(Difference { later: None, ..self.of_places(NAMED_OLD_SCORE, Basis::Old, one, old) })
     }
 
     /// Returns the places in the later statement that name an old value.
@@ -180,7 +180,7 @@ impl<'a> Alignment<'a> {
             values.find_map(|one| Some(one).zip(later.values.iter().find(|other| differs(one, other))))?;
         let shares = self.shares_attribute() && !self.has_other_attribute();
         let is_clear = shares || one.kind.is_telling() || self.implies_attribute(&one.kind);
-        let weight = if is_clear { CLEAR } else { LIKELY };
+        let weight = if is_clear { CLEAR_SCORE } else { LIKELY_SCORE };
         let found = self.of_places(weight, Basis::Value, one.places(), other.places());
         Some(Difference { kind: Some(one.kind.clone()), ..found })
     }
@@ -261,7 +261,7 @@ impl<'a> Alignment<'a> {
     /// States that exclude each other: `open` and `closed`.
     fn opposite(&self) -> Option<Difference> {
         let (one, other) = self.opposite_states().filter(|_| !self.has_other_time())?;
-        let found = self.of_places(CLEAR, Basis::State, one.start..one.end, other.start..other.end);
+        let found = self.of_places(CLEAR_SCORE, Basis::State, one.start..one.end, other.start..other.end);
         Some(Difference { needs_object: one.needs_object(), ..found })
     }
 
@@ -282,7 +282,7 @@ impl<'a> Alignment<'a> {
         let needs_object = matches!(found.earlier.class, Class::Verb | Class::Attribute)
             || links(&self.earlier, found.earlier) && links(&self.later, found.later);
         (agrees && !self.has_other_time())
-            .then(|| Difference { needs_object, ..self.of_pair(CLEAR, Basis::State, found) })
+            .then(|| Difference { needs_object, ..self.of_pair(CLEAR_SCORE, Basis::State, found) })
     }
 
     /// Different names or nouns as the value of the same attribute.
@@ -316,7 +316,7 @@ impl<'a> Alignment<'a> {
             return None;
         }
         let is_unique = is_holder || self.pairs.iter().any(|pair| pair.earlier.unique);
-        let weight = if is_unique { OTHER_HOLDER } else { LIKELY };
+        let weight = if is_unique { OTHER_HOLDER_SCORE } else { LIKELY_SCORE };
         let places = [&olds, &news].map(|terms| terms.iter().map(|term| term.start).collect());
         Some(Difference { places, ..self.of_places(weight, Basis::Value, old.places(), new.places()) })
     }
@@ -343,7 +343,7 @@ impl<'a> Alignment<'a> {
             && link == self.later.link_before(other)
             && is_complement(&self.earlier, one)
             && is_complement(&self.later, other);
-        found.then(|| self.of_places(LIKELY, Basis::Value, one.places(), other.places()))
+        found.then(|| self.of_places(LIKELY_SCORE, Basis::Value, one.places(), other.places()))
     }
 
     /// Returns the terms that can be the value of a shared attribute: names, otherwise nouns that complete it.
@@ -496,7 +496,7 @@ impl<'a> Alignment<'a> {
         (is_bound || self.shares_attribute_named("name")).then(|| Difference {
             later: new.map(|term| later.text(term.places())),
             places: [vec![old.earlier.start], places],
-            ..self.of_pair(CLEAR, Basis::Value, old)
+            ..self.of_pair(CLEAR_SCORE, Basis::Value, old)
         })
     }
 
@@ -518,7 +518,7 @@ impl<'a> Alignment<'a> {
         let is_role =
             earlier.speaker || earlier.terms.iter().any(|term| earlier.in_head(term) && term.unique);
         let found = self.earlier.is_naming() && is_role && later.cues.iter().any(leaves);
-        found.then(|| Difference { later: None, ..self.of_pair(CLEAR, Basis::Old, holder) })
+        found.then(|| Difference { later: None, ..self.of_pair(CLEAR_SCORE, Basis::Old, holder) })
     }
 
     /// The subject gives away what the earlier statement says it has: `Wendy handed the role to Ali`.
@@ -528,7 +528,7 @@ impl<'a> Alignment<'a> {
             pair.in_no_head() && !term.negated && (term.is_thing() || term.class == Class::Attribute)
         })?;
         let found = self.later.statement.has(Cue::Transfer) && self.pairs.iter().any(Pair::in_both_heads);
-        found.then(|| Difference { later: None, ..self.of_pair(CLEAR, Basis::Old, given) })
+        found.then(|| Difference { later: None, ..self.of_pair(CLEAR_SCORE, Basis::Old, given) })
     }
 
     /// One statement denies that there is what the other speaks of: `I don't own a car`, `my car is grey`.
@@ -548,7 +548,7 @@ impl<'a> Alignment<'a> {
         (both_speak || self.pairs.iter().any(is_owner)).then(|| Difference {
             earlier: None,
             later: None,
-            ..self.of_pair(DENIED, Basis::State, found)
+            ..self.of_pair(DENIAL_SCORE, Basis::State, found)
         })
     }
 
@@ -567,7 +567,7 @@ impl<'a> Alignment<'a> {
             self.pairs.iter().filter(|pair| pair.in_earlier_head() && pair.earlier.class != Class::Verb);
         let is_same = shared.count() >= 2 && !self.earlier.has_own_head(Term::is_thing);
         let is_value = self.earlier.is_naming() && new.start <= to + 3;
-        (is_same && is_value).then(|| self.of_places(LIKELY, Basis::Value, old.places(), new.places()))
+        (is_same && is_value).then(|| self.of_places(LIKELY_SCORE, Basis::Value, old.places(), new.places()))
     }
 
     /// A choice between the same two things, the other way round: `prefers email over calls`, `would rather be called
@@ -579,7 +579,7 @@ impl<'a> Alignment<'a> {
         let tail = || self.pairs.iter().filter(|pair| pair.in_no_head());
         let first = tail().find(|pair| at(pair) == [true, false])?;
         tail().find(|pair| at(pair) == [false, true])?;
-        Some(self.of_pair(CLEAR, Basis::State, first))
+        Some(self.of_pair(CLEAR_SCORE, Basis::State, first))
     }
 
     /// The later statement says that what the earlier one states has ended.
@@ -604,7 +604,7 @@ impl<'a> Alignment<'a> {
             return None;
         }
         Some(Difference {
-            weight: if has_object { CLEAR } else { LIKELY },
+            weight: if has_object { CLEAR_SCORE } else { LIKELY_SCORE },
             basis: Basis::State,
             earlier: None,
             later: None,

@@ -6,13 +6,13 @@ use super::statement::{Class, Statement, Term};
 use super::value::Relation;
 
 /// The score of the speaker as the subject of both statements.
-const SPEAKER: f32 = 0.8;
+const SPEAKER_SCORE: f32 = 0.8;
 /// The score of a value that both state.
 const RESTATED_VALUE: f32 = 0.4;
 /// The score of a shared word that belongs to both subjects.
 const IN_BOTH_HEADS: f32 = 0.3;
 /// The bonus where one statement names no subject that the other lacks.
-const COVERED: f32 = 0.4;
+const COVERED_BONUS: f32 = 0.4;
 
 impl Alignment<'_> {
     /// Returns how much says that both are about the same subject; 0 without a shared word that can be one.
@@ -27,7 +27,7 @@ impl Alignment<'_> {
         }
         let mut topic: f32 = self.pairs.iter().map(|pair| self.weight(pair)).sum();
         if self.both_speak() {
-            topic += SPEAKER;
+            topic += SPEAKER_SCORE;
         }
         let is_restated = |kind| Alignment::restates(kind, self.later.statement);
         if self.earlier.statement.values.iter().any(|value| is_restated(&value.kind)) {
@@ -105,7 +105,7 @@ impl Alignment<'_> {
             let mut terms = side.statement.terms.iter().filter(|term| side.statement.in_head(term));
             terms.any(|term| is_name(term) && !is_part(term)) && !side.has_own_head(is_name)
         };
-        if covers(&self.earlier) || covers(&self.later) { COVERED } else { 0.0 }
+        if covers(&self.earlier) || covers(&self.later) { COVERED_BONUS } else { 0.0 }
     }
 
     /// Tells whether the statements are about different subjects.

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use super::{
-    COLUMNS, CURRENT, Data, Entry, EntryType, KIND, MAX_CONTENT_CHARS, Provenance, Source, Tags, Version,
-    from_row, get, get_current, select,
+    COLUMNS, Data, Entry, EntryType, IS_CURRENT_SQL, KIND, MAX_CONTENT_CHARS, Provenance, Source, Tags,
+    Version, from_row, get, get_current, select,
 };
 use crate::base::caller::{Caller, Visibility};
 use crate::base::ids::{EntryId, EntryRef, GroupName, ProjectName, SessionId};
@@ -494,7 +494,7 @@ pub(crate) fn purge(db: &Connection, before: Time, now: Time) -> Result<PurgeRep
 
 /// Returns how many bytes the current entries take: their texts, tags and data.
 pub(crate) fn current_bytes(db: &Connection) -> Result<u64> {
-    let sql = format!("SELECT coalesce(sum({BYTES}), 0) FROM entries WHERE {CURRENT}");
+    let sql = format!("SELECT coalesce(sum({BYTES}), 0) FROM entries WHERE {IS_CURRENT_SQL}");
     Ok(u64::try_from(db.one(&sql, (), |row| row.get::<i64>(0))?).unwrap_or_default())
 }
 
@@ -514,7 +514,7 @@ pub(crate) fn archive_lowest(
     if size <= max_bytes {
         return Ok(Vec::new());
     }
-    let mut current = select(db, CURRENT, ())?;
+    let mut current = select(db, IS_CURRENT_SQL, ())?;
     current.sort_by_cached_key(|entry| {
         let weight = entry.standing().weight(rank, now);
         // Weights are positive, so their bits sort like the numbers. Ties go to the older entry.

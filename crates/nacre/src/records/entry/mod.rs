@@ -358,7 +358,7 @@ pub struct Version {
 }
 
 /// The condition for entries that are neither superseded nor archived.
-const CURRENT: &str = "superseded_at IS NULL AND archived_at IS NULL";
+const IS_CURRENT_SQL: &str = "superseded_at IS NULL AND archived_at IS NULL";
 
 const COLUMNS: &str = "number, id, type, content, tags, behavioral, score, supersedes, superseded_by, superseded_at, archived_at,
     confirmed_at, returned_at, session, created_at, source, narrative_id, task_id, private, data,
@@ -473,7 +473,7 @@ pub(crate) fn get_all<'a>(db: &Connection, ids: impl IntoIterator<Item = &'a str
 
 /// Passes the current entries to `take`, newest first, until it returns false.
 pub(crate) fn walk_current(db: &Connection, take: impl FnMut(Entry) -> bool) -> Result<()> {
-    walk(db, CURRENT, take)
+    walk(db, IS_CURRENT_SQL, take)
 }
 
 fn walk(db: &Connection, condition: &str, mut take: impl FnMut(Entry) -> bool) -> Result<()> {
@@ -489,7 +489,7 @@ fn walk(db: &Connection, condition: &str, mut take: impl FnMut(Entry) -> bool) -
 pub(crate) fn walk_behavioral_first(db: &Connection, mut take: impl FnMut(Entry) -> bool) -> Result<usize> {
     // Sorts by number alone: all entries are counted, but only a few texts are read.
     let order = "behavioral DESC, created_at DESC, number DESC";
-    let numbers = format!("SELECT number FROM entries WHERE {CURRENT} ORDER BY {order}");
+    let numbers = format!("SELECT number FROM entries WHERE {IS_CURRENT_SQL} ORDER BY {order}");
     let whole = format!("SELECT {COLUMNS} FROM entries WHERE number = $1");
     let mut count = 0;
     let mut wanted = true;
@@ -516,7 +516,7 @@ pub(crate) struct Outline {
 pub(crate) fn outlines(db: &Connection) -> Result<Vec<Outline>> {
     let sql = format!(
         "SELECT number, behavioral, session, project, created_at, score, coalesce(confirmed_at, created_at), origin
-        FROM entries WHERE {CURRENT} ORDER BY number"
+        FROM entries WHERE {IS_CURRENT_SQL} ORDER BY number"
     );
     db.rows(&sql, (), |row| {
         Ok(Outline {
@@ -601,11 +601,12 @@ pub(crate) fn counts(db: &Connection) -> Result<Counts> {
 /// Returns the number of current entries that were stored before a time, and since then neither shown to an agent nor
 /// confirmed, and the oldest of them.
 pub(crate) fn unused_since(db: &Connection, time: Time, most: usize) -> Result<(i64, Vec<Entry>)> {
-    const UNUSED: &str =
+    const IS_UNUSED_SQL: &str =
         "created_at < $1 AND coalesce(confirmed_at, 0) < $1 AND coalesce(returned_at, 0) < $1";
-    let sql = format!("SELECT count(*) FROM entries WHERE {CURRENT} AND {UNUSED}");
+    let sql = format!("SELECT count(*) FROM entries WHERE {IS_CURRENT_SQL} AND {IS_UNUSED_SQL}");
     let count = db.one(&sql, [time], |row| row.get(0))?;
-    let oldest = select(db, &format!("{CURRENT} AND {UNUSED} ORDER BY number LIMIT $2"), (time, most))?;
+    let oldest =
+        select(db, &format!("{IS_CURRENT_SQL} AND {IS_UNUSED_SQL} ORDER BY number LIMIT $2"), (time, most))?;
     Ok((count, oldest))
 }
 

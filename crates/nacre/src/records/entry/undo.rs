@@ -4,7 +4,7 @@
 //! and corrections in place go back to the text before. All of it stays in the history.
 
 use super::change::{Edit, Origin, archive, restore, same_content, update};
-use super::{CURRENT, Entry, Version, select, versions};
+use super::{Entry, IS_CURRENT_SQL, Version, select, versions};
 use crate::base::Result;
 use crate::base::caller::Visibility;
 use crate::base::ids::{EntryId, EntryRef, SessionId};
@@ -52,7 +52,7 @@ pub(crate) struct UndoReport {
 pub(crate) fn undo(db: &Connection, origin: &Origin<'_>, session: &SessionId) -> Result<UndoReport> {
     let mut undone = UndoReport::default();
     // Within one session an entry may have replaced another, which comes back and is archived in turn.
-    let current = format!("session = $1 AND {CURRENT} ORDER BY number DESC LIMIT 1");
+    let current = format!("session = $1 AND {IS_CURRENT_SQL} ORDER BY number DESC LIMIT 1");
     while let Some(entry) = select(db, &current, [session])?.pop() {
         archive(db, origin.now, &entry.id)?;
         undone.restored.extend(restore(db, &entry.id, None)?);

@@ -21,20 +21,20 @@ const MAX_SHOWN_CHARS: usize = 160;
 /// The words to look for. A text contains it if its words occur one after the other, with any signs between their letters: `plan-7`,
 /// `Plan 7` and `plan7` are the same, `plan-70` and `plan-7.1` are others.
 #[derive(Clone)]
-pub(super) struct Matter {
+pub(super) struct ForgetQuery {
     /// The words, joined, once for each way to write letters in plain Latin ones.
     joined: [String; 3],
     /// The same date in other orders.
     dates: Vec<String>,
     words: Vec<String>,
-    how: How,
+    how: MatchMode,
     /// The request named these too, or they are other readings of it.
-    also: Vec<Matter>,
+    also: Vec<ForgetQuery>,
 }
 
 /// How the words must occur in a text.
 #[derive(Clone, PartialEq, Eq)]
-enum How {
+enum MatchMode {
     /// One after the other.
     Phrase,
     /// One after the other, and not within a longer identifier.
@@ -47,22 +47,22 @@ enum How {
     OtherSpelling(String),
 }
 
-impl Matter {
-    pub(super) fn new(text: &str) -> Option<Matter> {
+impl ForgetQuery {
+    pub(super) fn new(text: &str) -> Option<ForgetQuery> {
         let has_identifier = text.split_whitespace().any(is_identifier);
-        let how = if has_identifier { How::Identifier } else { How::Phrase };
-        Matter::with(text, how)
+        let how = if has_identifier { MatchMode::Identifier } else { MatchMode::Phrase };
+        ForgetQuery::with(text, how)
     }
 
-    fn with(text: &str, how: How) -> Option<Matter> {
+    fn with(text: &str, how: MatchMode) -> Option<ForgetQuery> {
         let words: Vec<String> = words(text, 0).into_iter().map(|word| word.text).collect();
         let join = |way| words_in(text, way).concat();
         let (joined, dates) = ([join(0), join(1), join(2)], other_dates(text));
-        (!words.is_empty()).then(|| Matter { joined, dates, words, how, also: Vec::new() })
+        (!words.is_empty()).then(|| ForgetQuery { joined, dates, words, how, also: Vec::new() })
     }
 
     /// Joins matters into one that is in a text if one of them is.
-    fn any(matters: impl Iterator<Item = Matter>) -> Option<Matter> {
+    fn any(matters: impl Iterator<Item = ForgetQuery>) -> Option<ForgetQuery> {
         matters.reduce(|mut first, other| {
             first.also.push(other);
             first
@@ -70,36 +70,41 @@ impl Matter {
     }
 
     /// Adds the identifiers of a request in other spellings: how a record spells one must not keep it.
-    fn with_spellings(mut self, text: &str) -> Matter {
+    fn with_spellings(mut self, text: &str) -> ForgetQuery {
         let named = tokens(text).filter(|token| is_strong_identifier(token));
         self.also
-            .extend(named.filter_map(|token| Matter::with(token, How::OtherSpelling(token.to_lowercase()))));
+            .extend(named.filter_map(|token| {
+                ForgetQuery::with(token, MatchMode::OtherSpelling(token.to_lowercase()))
+            }));
         self
     }
 
     /// Returns what a request may mean that no record contains literally: its words in any order, the identifier in it, the name
     /// in it, or its words without those that only belong to a request.
-    fn readings(text: &str) -> Vec<Matter> {
+    fn readings(text: &str) -> Vec<ForgetQuery> {
         let mut readings = Vec::new();
         if words(text, 0).len() > 1 {
-            readings.extend(Matter::with(text, How::Anywhere).map(|all| all.with_spellings(text)));
+            readings.extend(ForgetQuery::with(text, MatchMode::Anywhere).map(|all| all.with_spellings(text)));
         }
         let identifiers = tokens(text).filter(|token| is_identifier(token));
-        readings.extend(Matter::any(identifiers.filter_map(|token| Matter::with(token, How::Identifier))));
+        readings.extend(ForgetQuery::any(
+            identifiers.filter_map(|token| ForgetQuery::with(token, MatchMode::Identifier)),
+        ));
         let is_name = |token: &&str| token.starts_with(char::is_uppercase) && !is_request_word(token);
         let all: Vec<&str> = tokens(text).collect();
         let names =
             all.split(|token| !is_name(token)).map(|name| name.join(" ")).filter(|name| !name.is_empty());
-        readings
-            .extend(Matter::any(names.filter_map(|name| Matter::with(&name, How::Name(raw_words(&name))))));
+        readings.extend(ForgetQuery::any(
+            names.filter_map(|name| ForgetQuery::with(&name, MatchMode::Name(raw_words(&name)))),
+        ));
         let rest: Vec<&str> = tokens(text).filter(|token| !is_request_word(token)).collect();
-        readings.extend(Matter::with(&rest.join(" "), How::Anywhere));
+        readings.extend(ForgetQuery::with(&rest.join(" "), MatchMode::Anywhere));
         readings
     }
 
     /// Tells whether it is only what a request may mean: then the deleted texts are buried, and not the words of the request.
     pub(super) fn is_loose(&self) -> bool {
-        !matches!(self.how, How::Phrase | How::Identifier)
+        !matches!(self.how, MatchMode::Phrase | MatchMode::Identifier)
     }
 
     pub(super) fn is_in(&self, text: &str) -> bool {
@@ -108,24 +113,24 @@ impl Matter {
 
     fn is_itself_in(&self, text: &str) -> bool {
         match &self.how {
-            How::OtherSpelling(given) => {
+            MatchMode::OtherSpelling(given) => {
                 !text.to_lowercase().contains(given.as_str())
                     && (0..3).any(|way| self.follows(&words(text, way), way, true))
             }
-            How::Anywhere => {
+            MatchMode::Anywhere => {
                 let words = words_in(text, 0);
                 self.words.iter().all(|word| words.contains(word))
             }
-            How::Name(name) => raw_words(text).windows(name.len()).any(|words| words == name),
-            How::Phrase => (0..3).any(|way| self.follows(&words(text, way), way, false)),
-            How::Identifier => (0..3).any(|way| self.follows(&words(text, way), way, true)),
+            MatchMode::Name(name) => raw_words(text).windows(name.len()).any(|words| words == name),
+            MatchMode::Phrase => (0..3).any(|way| self.follows(&words(text, way), way, false)),
+            MatchMode::Identifier => (0..3).any(|way| self.follows(&words(text, way), way, true)),
         }
     }
 
     fn follows(&self, words: &[Word], way: usize, whole: bool) -> bool {
         let dates = if whole { &self.dates[..] } else { &[] };
         let forms = || std::iter::once(&self.joined[way]).chain(dates);
-        (0..words.len()).any(|start| forms().any(|form| Matter::follows_from(form, words, start, whole)))
+        (0..words.len()).any(|start| forms().any(|form| ForgetQuery::follows_from(form, words, start, whole)))
     }
 
     fn follows_from(form: &str, words: &[Word], start: usize, whole: bool) -> bool {
@@ -430,9 +435,9 @@ const TEXTS: &[(&str, &str)] = &[
 ];
 
 /// Finds every record that contains the matter; if none does, those that contain what the words may mean. `matter` is then that.
-pub(super) fn find(view: &View<'_>, text: &str, matter: &mut Matter) -> Result<Vec<FoundRecord>> {
+pub(super) fn find(view: &View<'_>, text: &str, matter: &mut ForgetQuery) -> Result<Vec<FoundRecord>> {
     let mut found = find_as(view, matter)?;
-    for reading in Matter::readings(text) {
+    for reading in ForgetQuery::readings(text) {
         if !found.is_empty() {
             break;
         }
@@ -444,7 +449,7 @@ pub(super) fn find(view: &View<'_>, text: &str, matter: &mut Matter) -> Result<V
 }
 
 /// Adds what stays of a current memory of which only some statements contain the matter.
-fn add_rest(db: &Connection, matter: &Matter, one: &mut FoundRecord) -> Result<()> {
+fn add_rest(db: &Connection, matter: &ForgetQuery, one: &mut FoundRecord) -> Result<()> {
     let RecordRef::Entry(named) = &one.record else { return Ok(()) };
     let entry = entry::get(db, named)?;
     let beside = format!("{} {}", serde_json::to_string(&entry.tags)?, serde_json::to_string(&entry.data)?);
@@ -455,7 +460,7 @@ fn add_rest(db: &Connection, matter: &Matter, one: &mut FoundRecord) -> Result<(
     Ok(())
 }
 
-pub(super) fn find_as(view: &View<'_>, matter: &Matter) -> Result<Vec<FoundRecord>> {
+pub(super) fn find_as(view: &View<'_>, matter: &ForgetQuery) -> Result<Vec<FoundRecord>> {
     let mut found = view.read_all(|db| in_database(db, matter))?;
     for (session, line) in session::with_line(view.files(), &|line| matter.is_in(line))? {
         let known = |one: &FoundRecord| matches!(&one.record, RecordRef::Message(id) if id.starts_with(&format!("{session}/")));
@@ -477,7 +482,7 @@ pub(super) fn find_as(view: &View<'_>, matter: &Matter) -> Result<Vec<FoundRecor
 }
 
 /// Finds the records of a database.
-pub(super) fn in_database(db: &Connection, matter: &Matter) -> Result<Vec<FoundRecord>> {
+pub(super) fn in_database(db: &Connection, matter: &ForgetQuery) -> Result<Vec<FoundRecord>> {
     let mut found: Vec<FoundRecord> = Vec::new();
     for (kind, sql) in TEXTS {
         db.each(sql, (), |row| {
@@ -555,9 +560,9 @@ mod tests {
             ("2025-12-25", "the party of 12/25/2025", true),
             ("2025-12-25", "the party of 12/26/2025", false),
         ] {
-            assert_eq!(Matter::new(matter).unwrap().is_in(text), found, "{matter} in {text}");
+            assert_eq!(ForgetQuery::new(matter).unwrap().is_in(text), found, "{matter} in {text}");
         }
-        assert!(Matter::new(" -- ").is_none());
+        assert!(ForgetQuery::new(" -- ").is_none());
     }
 
     #[test]
@@ -574,7 +579,7 @@ mod tests {
             ("the plate ABC-1234 / abc1234", "The compact plate is abc1234", true),
             ("card 4111-1111-1111-1111", "Without signs: 4111111111111111", true),
         ] {
-            let is_in = Matter::readings(request).iter().any(|reading| reading.is_in(text));
+            let is_in = ForgetQuery::readings(request).iter().any(|reading| reading.is_in(text));
             assert_eq!(is_in, found, "{request} in {text}");
         }
     }

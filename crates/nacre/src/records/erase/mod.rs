@@ -23,10 +23,10 @@ use crate::records::entry::{Entry, ErasedEntry};
 use crate::store::Connection;
 use crate::store::audit;
 
+use find::ForgetQuery;
 pub(crate) use find::FoundRecord;
-use find::Matter;
 pub(crate) use record::RecordRef;
-use record::Removed;
+use record::Removals;
 
 /// The proof of a deletion.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -67,7 +67,7 @@ pub(crate) fn delete(view: &mut View<'_>, records: &[RecordRef]) -> Result<Recei
 
 /// Finds every record that contains a matter.
 pub(crate) fn matching(view: &View<'_>, matter: &str) -> Result<Vec<FoundRecord>> {
-    match Matter::new(matter) {
+    match ForgetQuery::new(matter) {
         Some(mut found) => find::find(view, matter, &mut found),
         None => Ok(Vec::new()),
     }
@@ -76,7 +76,9 @@ pub(crate) fn matching(view: &View<'_>, matter: &str) -> Result<Vec<FoundRecord>
 /// Deletes everything that contains a matter. Of a document only the lines that contain it are removed, of a memory only the
 /// statements; a checkpoint that contains it is deleted.
 pub(crate) fn forget(view: &mut View<'_>, text: &str) -> Result<Receipt> {
-    let Some(mut matter) = Matter::new(text) else { return Err(Error::NoRecord { given: text.to_owned() }) };
+    let Some(mut matter) = ForgetQuery::new(text) else {
+        return Err(Error::NoRecord { given: text.to_owned() });
+    };
     let found: Vec<(RecordRef, Option<String>)> =
         find::find(view, text, &mut matter)?.into_iter().map(|one| (one.record, one.rest)).collect();
     let paths: Vec<FilePath> = found
@@ -130,7 +132,7 @@ fn erase_all(
     view: &mut View<'_>,
     records: &[(RecordRef, Option<String>)],
     action: &str,
-    matter: Option<(&str, &Matter)>,
+    matter: Option<(&str, &ForgetQuery)>,
 ) -> Result<Receipt> {
     let caller = view.caller();
     let mut gone_files = 0;
@@ -151,7 +153,7 @@ fn erase_all(
         gone_files += usize::from(!matches!(record, RecordRef::Session(_) | RecordRef::Message(_)));
     }
     let (removed, kept, (audit_row, hash)) = view.write(|tx| {
-        let mut removed = Removed::default();
+        let mut removed = Removals::default();
         let mut rests = Vec::new();
         for (record, rest) in records {
             let before = match (record, rest) {
@@ -226,7 +228,7 @@ pub(crate) fn finish(view: &mut View<'_>, gone: &[checkpoint::DeletedRecord]) ->
 }
 
 /// Removes a matter from rows that no person sees as records.
-fn sweep(tx: &Connection, matter: &Matter) -> Result<()> {
+fn sweep(tx: &Connection, matter: &ForgetQuery) -> Result<()> {
     for (select, remove) in [
         ("SELECT session, state FROM turns", "DELETE FROM turns WHERE session = $1"),
         ("SELECT what, what || ' ' || reason FROM kept_out", "DELETE FROM kept_out WHERE what = $1"),

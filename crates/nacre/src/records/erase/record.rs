@@ -144,7 +144,7 @@ impl fmt::Display for RecordRef {
 
 /// The records that an erasure removed, and their texts.
 #[derive(Default)]
-pub(super) struct Removed {
+pub(super) struct Removals {
     /// The ids of all removed records, for the audit log and the checkpoints.
     pub(super) ids: Vec<DeletedRecord>,
     /// The texts that they had.
@@ -153,7 +153,7 @@ pub(super) struct Removed {
     pub(super) restored: Vec<i64>,
 }
 
-impl Removed {
+impl Removals {
     fn add(&mut self, id: impl Into<String>, text: impl Into<String>) {
         self.ids.push(DeletedRecord::of(id));
         self.texts.push(text.into());
@@ -161,7 +161,7 @@ impl Removed {
 }
 
 /// Erases a record of the database and what was derived from it. Files are the caller's.
-pub(super) fn erase(db: &Connection, record: &RecordRef, removed: &mut Removed) -> Result<()> {
+pub(super) fn erase(db: &Connection, record: &RecordRef, removed: &mut Removals) -> Result<()> {
     match record {
         RecordRef::Entry(named) => {
             let erased = super::entry(db, named)?;
@@ -211,7 +211,7 @@ pub(super) fn erase(db: &Connection, record: &RecordRef, removed: &mut Removed) 
     conflict::forget(db, &record.to_string())
 }
 
-fn erase_message(db: &Connection, reference: &str, removed: &mut Removed) -> Result<()> {
+fn erase_message(db: &Connection, reference: &str, removed: &mut Removals) -> Result<()> {
     let sql = "SELECT text FROM passages WHERE kind = 'message' AND ref = $1";
     let text: Option<String> = db.row(sql, [reference], |row| row.get(0))?;
     index::remove(db, "message", reference)?;
@@ -235,7 +235,7 @@ pub(super) fn session_and_message(db: &Connection, reference: &str) -> Result<Op
     Ok(None)
 }
 
-fn erase_exchange(db: &Connection, reference: &str, removed: &mut Removed) -> Result<()> {
+fn erase_exchange(db: &Connection, reference: &str, removed: &mut Removals) -> Result<()> {
     let sql =
         "DELETE FROM exchanges WHERE session || '/' || id = $1 RETURNING exchanges.user, agent, session";
     let gone = db.row(sql, [reference], |row| {
@@ -259,7 +259,7 @@ fn erase_exchange(db: &Connection, reference: &str, removed: &mut Removed) -> Re
 }
 
 /// Erases the memories that were taken out of this message, and the facts and relations that only it states.
-fn erase_cited(db: &Connection, reference: &str, removed: &mut Removed) -> Result<()> {
+fn erase_cited(db: &Connection, reference: &str, removed: &mut Removals) -> Result<()> {
     for entry in crate::records::entry::citing(db, reference)? {
         erase(db, &RecordRef::Entry(EntryRef::Id(entry)), removed)?;
     }
@@ -283,7 +283,7 @@ fn erase_cited(db: &Connection, reference: &str, removed: &mut Removed) -> Resul
 }
 
 /// Erases a conversation: its messages and exchanges, the summaries that were stored of it, its lessons and its state.
-fn erase_session(db: &Connection, id: &SessionId, removed: &mut Removed) -> Result<()> {
+fn erase_session(db: &Connection, id: &SessionId, removed: &mut Removals) -> Result<()> {
     let sql = "SELECT ref FROM passages JOIN sessions ON sessions.number = passages.session
         WHERE sessions.id = $1 AND kind = 'message'";
     let messages: Vec<String> = db.rows(sql, [id], |row| row.get(0))?;

@@ -396,10 +396,10 @@ pub(crate) struct RemovedEntity {
 /// Deletes an entity permanently: its facts and their history, its relations, its names, and the entities
 /// merged into it.
 pub(crate) fn remove(db: &Connection, name: &str) -> Result<RemovedEntity> {
-    const OF: &str = "IN (SELECT id FROM entities WHERE root = $1)";
+    const OF_ENTITY_SQL: &str = "IN (SELECT id FROM entities WHERE root = $1)";
     let entity = get(db, name)?;
-    let facts = ids(db, &format!("SELECT id FROM facts WHERE entity {OF}"), [entity.id])?;
-    let related = format!("SELECT id FROM relations WHERE subject {OF} OR object {OF}");
+    let facts = ids(db, &format!("SELECT id FROM facts WHERE entity {OF_ENTITY_SQL}"), [entity.id])?;
+    let related = format!("SELECT id FROM relations WHERE subject {OF_ENTITY_SQL} OR object {OF_ENTITY_SQL}");
     let relations = ids(db, &related, [entity.id])?;
     let entities = ids(db, "SELECT id FROM entities WHERE root = $1", [entity.id])?;
     let numbered = [("entity", &entities), (super::fact::KIND, &facts), (super::relation::KIND, &relations)];
@@ -417,11 +417,11 @@ pub(crate) fn remove(db: &Connection, name: &str) -> Result<RemovedEntity> {
     })?;
     for sql in [
         format!(
-            "DELETE FROM citations WHERE kind = 'name' AND id IN (SELECT id FROM names WHERE entity {OF})"
+            "DELETE FROM citations WHERE kind = 'name' AND id IN (SELECT id FROM names WHERE entity {OF_ENTITY_SQL})"
         ),
-        format!("DELETE FROM names WHERE entity {OF}"),
-        format!("DELETE FROM distinct_entities WHERE one {OF} OR other {OF}"),
-        format!("DELETE FROM merges WHERE kept {OF} OR gone {OF}"),
+        format!("DELETE FROM names WHERE entity {OF_ENTITY_SQL}"),
+        format!("DELETE FROM distinct_entities WHERE one {OF_ENTITY_SQL} OR other {OF_ENTITY_SQL}"),
+        format!("DELETE FROM merges WHERE kept {OF_ENTITY_SQL} OR gone {OF_ENTITY_SQL}"),
         "DELETE FROM entities WHERE root = $1".to_owned(),
     ] {
         db.run(&sql, [entity.id])?;

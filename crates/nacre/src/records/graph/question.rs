@@ -29,9 +29,9 @@ pub(super) struct Question {
     /// The entities it names, in its own words.
     pub(super) named: Vec<Mention>,
     /// The words that say what is asked.
-    pub(super) asked: Vec<AskedWord>,
+    pub(super) asked: Vec<QuestionWord>,
     /// Words that look like a name but are unknown.
-    pub(super) strangers: Vec<AskedWord>,
+    pub(super) strangers: Vec<QuestionWord>,
 }
 
 /// A named entity.
@@ -56,7 +56,7 @@ impl Mention {
 
 /// A word that says what is asked.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct AskedWord {
+pub(super) struct QuestionWord {
     /// The word as written, folded.
     pub(super) word: String,
     pub(super) stem: String,
@@ -64,7 +64,7 @@ pub(super) struct AskedWord {
     pub(super) keys: Vec<&'static str>,
 }
 
-impl AskedWord {
+impl QuestionWord {
     /// Tells whether it asks for an attribute of people or things.
     pub(super) fn is_attribute(&self) -> bool {
         intent::is_attribute(&self.word)
@@ -112,7 +112,7 @@ impl Question {
         let says_nothing = |token: &Token| {
             token.stem.is_empty() || language.is_common(&token.stem) && !intent::names_end(&token.word)
         };
-        let (mut asked, mut little): (Vec<AskedWord>, Vec<AskedWord>) = Default::default();
+        let (mut asked, mut little): (Vec<QuestionWord>, Vec<QuestionWord>) = Default::default();
         let mut strangers = Vec::new();
         // Whether the previous word was never used before.
         let mut beside = false;
@@ -121,7 +121,7 @@ impl Question {
                 beside = false;
                 continue;
             }
-            let word = AskedWord {
+            let word = QuestionWord {
                 word: token.word.clone(),
                 stem: token.stem.clone(),
                 keys: intent::keys(&token.word),
@@ -145,7 +145,7 @@ impl Question {
         }
         // `her number` asks for something; in `phone number` the word adds nothing.
         if asked.is_empty() {
-            asked = little.into_iter().filter(AskedWord::is_attribute).collect();
+            asked = little.into_iter().filter(QuestionWord::is_attribute).collect();
         }
         Ok(Question { named, asked, strangers })
     }

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::fact::{self, Fact};
 use super::name::Entity;
-use super::question::{AskedWord, Mention, Question};
+use super::question::{Mention, Question, QuestionWord};
 use super::relation::{self, Relation};
 use super::{Cite, EntityId, activation, cites, guard, intent, name};
 use crate::base::origin::RecordOrigin;
@@ -208,7 +208,7 @@ fn names(db: &Connection, mention: &Mention) -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn list(words: &[AskedWord]) -> String {
+fn list(words: &[QuestionWord]) -> String {
     words.iter().map(|asked| asked.word.as_str()).collect::<Vec<_>>().join(" ")
 }
 
@@ -218,7 +218,7 @@ fn list(words: &[AskedWord]) -> String {
 fn lacks(question: &Question) -> Option<String> {
     let mention = question.named.first().filter(|mention| mention.is_sure())?;
     let asked = &question.asked;
-    let asks = !asked.is_empty() && asked.iter().all(AskedWord::is_attribute);
+    let asks = !asked.is_empty() && asked.iter().all(QuestionWord::is_attribute);
     asks.then(|| format!("the graph has no `{}` for `{}`", list(asked), mention.entity.name))
 }
 
@@ -250,13 +250,13 @@ fn keep(seen: &mut BTreeMap<String, GraphMatch>, known: GraphMatch) {
 
 /// Returns everything known about an entity: its facts, and its relations from either end.
 fn rows(db: &Connection, entity: EntityId, name: &str, as_of: Option<Time>) -> Result<Vec<Row>> {
-    const HOLDS: &str =
+    const IS_CURRENT_SQL: &str =
         "CASE WHEN since <= $2 THEN until IS NULL OR until > $2 ELSE $2 IS NULL AND until IS NULL END";
-    const OF: &str = "IN (SELECT id FROM entities WHERE root = $1)";
+    const OF_ENTITY_SQL: &str = "IN (SELECT id FROM entities WHERE root = $1)";
     // The entity's name is known, and joining it would cost more than reading the facts.
     let sql = format!(
         "SELECT id, $4, key, value, category, importance, permanent, since, until, source, activation, access_count,
-            last_accessed, origin FROM facts WHERE entity {OF} AND {HOLDS} ORDER BY entity, key, since, id LIMIT $3"
+            last_accessed, origin FROM facts WHERE entity {OF_ENTITY_SQL} AND {IS_CURRENT_SQL} ORDER BY entity, key, since, id LIMIT $3"
     );
     let mut rows =
         db.rows(&sql, (entity, as_of, MAX_ENTITY_ROWS, name), |row| Ok(Row::Fact(fact::from_row(row)?)))?;
@@ -268,7 +268,7 @@ fn rows(db: &Connection, entity: EntityId, name: &str, as_of: Option<Time>) -> R
             "SELECT relations.id, {ends}, since, until, source, activation, access_count, last_accessed, roots.id, NULL,
                 relations.origin
             FROM relations JOIN entities AS e ON e.id = relations.{other} JOIN entities AS roots ON roots.id = e.root
-            WHERE relations.{end} {OF} AND {HOLDS} ORDER BY relations.{end}, predicate, relations.id LIMIT $3"
+            WHERE relations.{end} {OF_ENTITY_SQL} AND {IS_CURRENT_SQL} ORDER BY relations.{end}, predicate, relations.id LIMIT $3"
         );
         rows.extend(db.rows(&sql, (entity, as_of, MAX_ENTITY_ROWS, name), |row| {
             Ok(Row::Relation { relation: relation::from_row(row)?, forward, other: row.get(10)? })
@@ -300,7 +300,8 @@ fn of_entity(
     let named = question.ids();
     let all = (1u64 << asked.len().min(63)) - 1;
     // A word for an attribute says more about the question than other words.
-    let weight = |place: usize| if asked.get(place).is_some_and(AskedWord::is_attribute) { 2.0 } else { 1.0 };
+    let weight =
+        |place: usize| if asked.get(place).is_some_and(QuestionWord::is_attribute) { 2.0 } else { 1.0 };
     let weigh = |bits: u64| (0..63).filter(|place| bits & 1 << place != 0).map(weight).sum::<f64>();
     let share = |bits: u64| weigh(bits) / weigh(all);
     let mut found = Vec::new();
@@ -341,7 +342,7 @@ fn of_entity(
     // Anything that covers less than half of what the best covers is irrelevant.
     found.retain(|known| known.covered * 2 > best);
     // If every word asks for a known attribute and none was found, the answer is unknown.
-    if found.is_empty() && needed == 0 && !asked.iter().all(AskedWord::is_attribute) {
+    if found.is_empty() && needed == 0 && !asked.iter().all(QuestionWord::is_attribute) {
         found = by_meaning(question, rows, who);
     }
     Ok(found)
@@ -495,7 +496,7 @@ fn link(db: &Connection, request: &Request<'_>, known: &mut Vec<GraphMatch>) -> 
     Ok(())
 }
 
-fn words(asked: &[AskedWord], bits: u64) -> String {
+fn words(asked: &[QuestionWord], bits: u64) -> String {
     let named = asked.iter().enumerate().filter(|(place, _)| bits & (1 << place.min(&62)) != 0);
     named.map(|(_, asked)| asked.word.as_str()).collect::<Vec<_>>().join(" ")
 }
@@ -561,8 +562,8 @@ impl Row {
     }
 
     /// Returns which of the words it answers, one bit each.
-    fn covers(&self, asked: &[AskedWord], language: Language) -> u64 {
-        let answers = |asked: &AskedWord| match self {
+    fn covers(&self, asked: &[QuestionWord], language: Language) -> u64 {
+        let answers = |asked: &QuestionWord| match self {
             Row::Fact(fact) => {
                 fact.key.split('_').any(|key| key == asked.word || asked.keys.contains(&key))
                     || has_stem(&fact.key, asked, language)
@@ -592,26 +593,27 @@ impl Row {
 }
 
 /// Tells whether a text contains a word. Most texts lack even its beginning, which is checked first.
-fn has_stem(text: &str, asked: &AskedWord, language: Language) -> bool {
-    const BEGINNING: usize = 3;
-    let beginning = asked.stem.as_bytes().get(..BEGINNING).filter(|bytes| bytes.is_ascii());
-    let absent =
-        |beginning: &[u8]| !text.as_bytes().windows(BEGINNING).any(|run| run.eq_ignore_ascii_case(beginning));
+fn has_stem(text: &str, asked: &QuestionWord, language: Language) -> bool {
+    const PREFIX_BYTES: usize = 3;
+    let beginning = asked.stem.as_bytes().get(..PREFIX_BYTES).filter(|bytes| bytes.is_ascii());
+    let absent = |beginning: &[u8]| {
+        !text.as_bytes().windows(PREFIX_BYTES).any(|run| run.eq_ignore_ascii_case(beginning))
+    };
     if asked.stem.is_empty() || text.is_ascii() && beginning.is_some_and(absent) {
         return false;
     }
     // `certified` asks for a certification, although the stems end differently.
-    const ALIKE: usize = 6;
-    let beginning = asked.stem.get(..ALIKE);
+    const COMMON_PREFIX_BYTES: usize = 6;
+    let beginning = asked.stem.get(..COMMON_PREFIX_BYTES);
     let alike = |word: &String| {
         let shorter = word.len().min(asked.stem.len());
-        beginning.is_some_and(|beginning| word.starts_with(beginning)) && shorter <= ALIKE + 1
+        beginning.is_some_and(|beginning| word.starts_with(beginning)) && shorter <= COMMON_PREFIX_BYTES + 1
     };
     analyse::words(text, language).iter().any(|word| *word == asked.stem || alike(word))
 }
 
 /// Tells whether a word asks for the other end. `forward` means that the question names the subject.
-fn asks_for_end(asked: &AskedWord, predicate: &str, forward: bool, language: Language) -> bool {
+fn asks_for_end(asked: &QuestionWord, predicate: &str, forward: bool, language: Language) -> bool {
     // A predicate without words for its ends may be the inverse of another: the employer is the one worked
     // at.
     let asks = intent::asks_for_end(&asked.word, predicate, forward)

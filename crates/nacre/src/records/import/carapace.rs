@@ -8,7 +8,7 @@ use super::identity::Author;
 use super::openclaw;
 use super::source::Source;
 use super::tables::{self, databases, origin, rows, time};
-use super::take::{EntryState, Item, Past, Sink, Thing};
+use super::take::{EntryState, ImportedRecord, Item, PastState, Sink};
 use crate::base::{Error, Result, Time};
 use crate::records::entry::EntryType;
 
@@ -67,13 +67,13 @@ fn database(file: &Path, sink: &mut Sink<'_>) -> Result<()> {
             return Ok(());
         };
         let past = (!by.is_empty())
-            .then(|| Past::Superseded(written.get(&by).copied().flatten().or(at).unwrap_or(sink.now())));
+            .then(|| PastState::Superseded(written.get(&by).copied().flatten().or(at).unwrap_or(sink.now())));
         sink.item(Item {
             key: id.clone(),
             origin: origin(&name, &id),
             at,
             private: false,
-            thing: Thing::Entry {
+            thing: ImportedRecord::Entry {
                 r#type,
                 content: row.text(2),
                 tags: tables::tags(&row.text(3)),

@@ -11,7 +11,7 @@ use super::identity::{Author, Origin};
 use super::markdown;
 use super::openclaw;
 use super::source::{Source, head};
-use super::take::{Item, Sink, Thing};
+use super::take::{ImportedRecord, Item, Sink};
 use crate::base::zip::{self, Archive};
 use crate::base::{Error, Result};
 use crate::records::session::import::{Item as Piece, Values, moment};
@@ -141,7 +141,7 @@ fn project(name: &str, number: usize, value: &Value, sink: &mut Sink<'_>) -> Res
             origin: Origin { path: path.clone(), id: key.to_owned(), author, ..Origin::default() },
             at,
             private: false,
-            thing: Thing::Document { path, text: text.to_owned() },
+            thing: ImportedRecord::Document { path, text: text.to_owned() },
         });
     }
     sink.end_of(&format!("project {id}"))

@@ -8,7 +8,7 @@ use super::identity::{Author, Origin, hash};
 use super::markdown;
 use super::openclaw;
 use super::source::Source;
-use super::take::{EntryState, Item, Sink, Thing};
+use super::take::{EntryState, ImportedRecord, Item, Sink};
 use crate::base::Result;
 use crate::records::entry::EntryType;
 
@@ -103,7 +103,7 @@ fn one(text: &super::source::Text, path: &str, sink: &mut Sink<'_>) {
         origin: origin.clone(),
         at,
         private,
-        thing: Thing::Entry { r#type, content, tags, state: EntryState::default() },
+        thing: ImportedRecord::Entry { r#type, content, tags, state: EntryState::default() },
     });
     for (line, predicate, object) in markdown::said(&text.text).relations {
         sink.item(Item {
@@ -111,7 +111,7 @@ fn one(text: &super::source::Text, path: &str, sink: &mut Sink<'_>) {
             origin: Origin { line: Some(line), ..origin.clone() },
             at,
             private,
-            thing: Thing::Relation { subject: name.clone(), predicate, object },
+            thing: ImportedRecord::Relation { subject: name.clone(), predicate, object },
         });
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::source::Source;
 use super::tables::{self, databases, origin, rows, time};
-use super::take::{EntryState, Item, Past, Sink, Thing};
+use super::take::{EntryState, ImportedRecord, Item, PastState, Sink};
 use crate::base::{Error, Result};
 use crate::records::entry::EntryType;
 use crate::store::foreign::ForeignRow;
@@ -53,7 +53,7 @@ fn memory(file: &str, table: &str, row: &ForeignRow, sink: &mut Sink<'_>) {
     let at = time(row, 4);
     // Koshi has no types. A summary of a session describes a situation.
     let r#type = if source == "narrative" { EntryType::Context } else { EntryType::Fact };
-    let archived = (table == ARCHIVE).then(|| Past::Archived(time(row, 8).unwrap_or(sink.now())));
+    let archived = (table == ARCHIVE).then(|| PastState::Archived(time(row, 8).unwrap_or(sink.now())));
     let state = EntryState {
         score: row.integer(6).unwrap_or(0).clamp(-1_000, 1_000),
         confirmed_at: time(row, 5),
@@ -68,6 +68,6 @@ fn memory(file: &str, table: &str, row: &ForeignRow, sink: &mut Sink<'_>) {
         origin: origin(file, &id),
         at,
         private: false,
-        thing: Thing::Entry { r#type, content, tags, state },
+        thing: ImportedRecord::Entry { r#type, content, tags, state },
     });
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::identity::{Origin, hash};
 use super::source::{Source, head};
-use super::take::{FactUse, Item, Sink, Thing};
+use super::take::{FactUse, ImportedRecord, Item, Sink};
 use crate::base::{Error, Result};
 use crate::records::graph::{ENTITY_TYPE, OBSERVATIONS, guard};
 use crate::records::session::import::{Item as Read, Values};
@@ -58,7 +58,7 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
             origin: origin(source, number, ""),
             at: None,
             private: false,
-            thing: Thing::Relation { subject, predicate, object },
+            thing: ImportedRecord::Relation { subject, predicate, object },
         });
     }
     sink.end("relations")
@@ -85,7 +85,7 @@ fn entity(source: &Source, number: usize, name: &str, value: &Value, sink: &mut 
             origin: origin(source, number, name),
             at: None,
             private: false,
-            thing: Thing::Fact {
+            thing: ImportedRecord::Fact {
                 entity: name.to_owned(),
                 key: key.to_owned(),
                 value: value.to_owned(),

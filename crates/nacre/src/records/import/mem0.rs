@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::identity::Origin;
 use super::source::{Source, head};
-use super::take::{EntryState, Item, Sink, Thing};
+use super::take::{EntryState, ImportedRecord, Item, Sink};
 use crate::base::Error;
 use crate::records::entry::EntryType;
 use crate::records::session::import::{Item as Read, Values, moment};
@@ -146,7 +146,7 @@ fn one(source: &Source, number: usize, value: &Value, sink: &mut Sink<'_>) -> cr
         origin: Origin { path, line: Some(number), id, ..Origin::default() },
         at,
         private: false,
-        thing: Thing::Entry {
+        thing: ImportedRecord::Entry {
             r#type: EntryType::Fact,
             content: text.to_owned(),
             tags,

@@ -13,7 +13,7 @@ use super::mcp_memory::category;
 use super::openclaw;
 use super::source::Source;
 use super::tables::{self, has_table, origin, rows, time};
-use super::take::{EntryState, FactUse, Item, Sink, Thing};
+use super::take::{EntryState, FactUse, ImportedRecord, Item, Sink};
 use crate::base::Result;
 use crate::records::entry::EntryType;
 use crate::store::foreign::ForeignDb;
@@ -80,7 +80,11 @@ fn graph(file: &Path, name: &str, sink: &mut Sink<'_>) -> Result<()> {
     if db.has("relations", &["subject", "predicate", "object"]) {
         let columns = ["id", "subject", "predicate", "object", "created_at"];
         rows(&db, "relations", &columns, sink, "relations", &mut |row, sink| {
-            let thing = Thing::Relation { subject: row.text(1), predicate: row.text(2), object: row.text(3) };
+            let thing = ImportedRecord::Relation {
+                subject: row.text(1),
+                predicate: row.text(2),
+                object: row.text(3),
+            };
             let id = row.text(0);
             sink.item(Item {
                 key: id.clone(),
@@ -101,7 +105,7 @@ fn graph(file: &Path, name: &str, sink: &mut Sink<'_>) -> Result<()> {
                 origin: origin(name, &alias),
                 at: None,
                 private: false,
-                thing: Thing::Alias { alias, entity },
+                thing: ImportedRecord::Alias { alias, entity },
             });
             Ok(())
         })?;
@@ -112,7 +116,7 @@ fn graph(file: &Path, name: &str, sink: &mut Sink<'_>) -> Result<()> {
             let (id, tags) = (row.text(0), vec!["lesson".to_owned(), row.text(2)]);
             let (r#type, state) = (EntryType::Correction, EntryState::default());
             let tags = tags.into_iter().filter(|tag| !tag.is_empty()).collect();
-            let thing = Thing::Entry { r#type, content: row.text(1), tags, state };
+            let thing = ImportedRecord::Entry { r#type, content: row.text(1), tags, state };
             sink.item(Item {
                 key: id.clone(),
                 origin: origin(name, &id),
@@ -147,7 +151,7 @@ fn facts(db: &ForeignDb, name: &str, sink: &mut Sink<'_>) -> Result<()> {
             access_count: row.integer(7),
             last_accessed: time(&row, 6),
         };
-        let thing = Thing::Fact { entity, key, value, category: category(&row.text(4)), use_of };
+        let thing = ImportedRecord::Fact { entity, key, value, category: category(&row.text(4)), use_of };
         items.push(Item {
             key: id.clone(),
             origin: origin(name, &id),
@@ -182,7 +186,7 @@ fn facts(db: &ForeignDb, name: &str, sink: &mut Sink<'_>) -> Result<()> {
                     origin,
                     at: None,
                     private: false,
-                    thing: Thing::Together { facts, weight },
+                    thing: ImportedRecord::Together { facts, weight },
                 });
             }
             Ok(())

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::identity::{Author, Origin, hash};
 use super::markdown::{self, Memory};
 use super::source::{Source, Text};
-use super::take::{EntryState, Item, Sink, Thing};
+use super::take::{EntryState, ImportedRecord, Item, Sink};
 use crate::base::{Result, Time};
 use crate::records::entry::EntryType;
 
@@ -70,7 +70,7 @@ pub(super) fn entry(memory: &Memory, path: &str, at: Option<Time>, private: bool
         },
         at,
         private,
-        thing: Thing::Entry {
+        thing: ImportedRecord::Entry {
             r#type: type_of(&memory.section),
             content,
             tags: Vec::new(),
@@ -88,7 +88,7 @@ pub(super) fn document(text: Text, path: &str, author: Author) -> Item {
         at,
         // The sink checks its name and its front matter.
         private: false,
-        thing: Thing::Document { path: path.to_owned(), text: text.text },
+        thing: ImportedRecord::Document { path: path.to_owned(), text: text.text },
     }
 }
 

@@ -52,11 +52,11 @@ pub(super) struct Item {
     pub(super) at: Option<Time>,
     /// Whether shared sessions never see it, whatever it becomes.
     pub(super) private: bool,
-    pub(super) thing: Thing,
+    pub(super) thing: ImportedRecord,
 }
 
 /// The record that an item becomes.
-pub(super) enum Thing {
+pub(super) enum ImportedRecord {
     Entry {
         r#type: EntryType,
         content: String,
@@ -98,12 +98,12 @@ pub(super) struct EntryState {
     /// When it was last confirmed.
     pub(super) confirmed_at: Option<Time>,
     /// Why and since when it is not current, if it is not.
-    pub(super) past: Option<Past>,
+    pub(super) past: Option<PastState>,
 }
 
 /// Why an entry is not current.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Past {
+pub(super) enum PastState {
     Superseded(Time),
     Archived(Time),
 }
@@ -130,43 +130,47 @@ fn said(r#type: EntryType, content: &str, private: bool) -> String {
     if private { hash(&[r#type.as_str(), content, "private"]) } else { hash(&[r#type.as_str(), content]) }
 }
 
-impl Thing {
+impl ImportedRecord {
     fn kind(&self) -> &'static str {
         match self {
-            Thing::Entry { .. } => "entry",
-            Thing::Document { .. } => "document",
-            Thing::Fact { .. } => "fact",
-            Thing::Relation { .. } => "relation",
-            Thing::Alias { .. } => "alias",
-            Thing::Together { .. } => "link",
+            ImportedRecord::Entry { .. } => "entry",
+            ImportedRecord::Document { .. } => "document",
+            ImportedRecord::Fact { .. } => "fact",
+            ImportedRecord::Relation { .. } => "relation",
+            ImportedRecord::Alias { .. } => "alias",
+            ImportedRecord::Together { .. } => "link",
         }
     }
 
     fn hash(&self, private: bool) -> String {
         match self {
-            Thing::Entry { r#type, content, .. } => said(*r#type, content, private),
-            Thing::Document { text, .. } => hash(&[text]),
-            Thing::Fact { entity, key, value, .. } => hash(&[entity, key, value]),
-            Thing::Relation { subject, predicate, object } => hash(&[subject, predicate, object]),
-            Thing::Alias { alias, entity } => hash(&[alias, entity]),
-            Thing::Together { weight, .. } => hash(&[&weight.to_string()]),
+            ImportedRecord::Entry { r#type, content, .. } => said(*r#type, content, private),
+            ImportedRecord::Document { text, .. } => hash(&[text]),
+            ImportedRecord::Fact { entity, key, value, .. } => hash(&[entity, key, value]),
+            ImportedRecord::Relation { subject, predicate, object } => hash(&[subject, predicate, object]),
+            ImportedRecord::Alias { alias, entity } => hash(&[alias, entity]),
+            ImportedRecord::Together { weight, .. } => hash(&[&weight.to_string()]),
         }
     }
 
     fn shown(&self) -> String {
         match self {
-            Thing::Entry { r#type, content, .. } => format!("[{type}] {}", one_line(content)),
-            Thing::Document { path, .. } => path.clone(),
-            Thing::Fact { entity, key, value, .. } => format!("{entity}: {key} = {}", one_line(value)),
-            Thing::Relation { subject, predicate, object } => format!("{subject} {predicate} {object}"),
-            Thing::Alias { alias, entity } => format!("{alias} = {entity}"),
-            Thing::Together { weight, .. } => format!("two facts recalled together ({weight})"),
+            ImportedRecord::Entry { r#type, content, .. } => format!("[{type}] {}", one_line(content)),
+            ImportedRecord::Document { path, .. } => path.clone(),
+            ImportedRecord::Fact { entity, key, value, .. } => {
+                format!("{entity}: {key} = {}", one_line(value))
+            }
+            ImportedRecord::Relation { subject, predicate, object } => {
+                format!("{subject} {predicate} {object}")
+            }
+            ImportedRecord::Alias { alias, entity } => format!("{alias} = {entity}"),
+            ImportedRecord::Together { weight, .. } => format!("two facts recalled together ({weight})"),
         }
     }
 
     /// Tells whether it is an entry that is no longer current at its source.
     fn is_past(&self) -> bool {
-        matches!(self, Thing::Entry { state: EntryState { past: Some(_), .. }, .. })
+        matches!(self, ImportedRecord::Entry { state: EntryState { past: Some(_), .. }, .. })
     }
 }
 
@@ -263,7 +267,9 @@ impl<'a> Sink<'a> {
         match self.pieces(&item) {
             Some(pieces) => pieces.into_iter().for_each(|piece| self.put(piece)),
             None => {
-                if matches!(item.thing, Thing::Document { .. }) && !self.view.settings().documents.index {
+                if matches!(item.thing, ImportedRecord::Document { .. })
+                    && !self.view.settings().documents.index
+                {
                     self.skip(&named(&item), "kept as a document, which this profile does not search");
                 }
                 self.put(item);
@@ -278,8 +284,8 @@ impl<'a> Sink<'a> {
             return None;
         }
         let (text, r#type, state) = match &item.thing {
-            Thing::Document { text, .. } => (text, None, EntryState::default()),
-            Thing::Entry { content, r#type, state, .. }
+            ImportedRecord::Document { text, .. } => (text, None, EntryState::default()),
+            ImportedRecord::Entry { content, r#type, state, .. }
                 if content.chars().count() > entry::MAX_CONTENT_CHARS =>
             {
                 (content, Some(*r#type), *state)
@@ -296,7 +302,7 @@ impl<'a> Sink<'a> {
                     origin: Origin { line: Some(memory.line), section, ..item.origin.clone() },
                     at: item.at,
                     private,
-                    thing: Thing::Entry {
+                    thing: ImportedRecord::Entry {
                         r#type: r#type.unwrap_or(EntryType::Fact),
                         content,
                         tags: Vec::new(),
@@ -310,7 +316,7 @@ impl<'a> Sink<'a> {
 
     fn put(&mut self, mut item: Item) {
         item.at = item.at.map(|at| at.min(self.caller.now));
-        if let Thing::Entry { r#type, content, tags, .. } = &mut item.thing {
+        if let ImportedRecord::Entry { r#type, content, tags, .. } = &mut item.thing {
             if item.origin.author == Author::Others && r#type.behavioral() {
                 *r#type = EntryType::Fact;
             }
@@ -320,7 +326,7 @@ impl<'a> Sink<'a> {
                 Err(Error::ContentTooLong { .. }) => {
                     let path = format!("{}-{}.md", item.origin.path, &hash(&[&item.key])[..8]);
                     let text = std::mem::take(content);
-                    item.thing = Thing::Document { path, text };
+                    item.thing = ImportedRecord::Document { path, text };
                     return self.put(item);
                 }
                 Err(error) => return self.skip(&named(&item), error.to_string()),
@@ -331,15 +337,15 @@ impl<'a> Sink<'a> {
             }
             tags.push(self.format.name.to_owned());
         }
-        if let Thing::Fact { value, .. } = &item.thing
+        if let ImportedRecord::Fact { value, .. } = &item.thing
             && strip_injected(value).trim().is_empty()
         {
             return self.skip(&named(&item), "text that Nacre itself added");
         }
-        if let Thing::Document { text, .. } = &item.thing {
+        if let ImportedRecord::Document { text, .. } = &item.thing {
             item.private |= self.is_private(&item.origin.path, text);
         }
-        if let Thing::Document { path, text } = &mut item.thing {
+        if let ImportedRecord::Document { path, text } = &mut item.thing {
             if text.len() as u64 > MAX_TEXT_BYTES {
                 return self.skip(&named(&item), format!("larger than {} MiB", MAX_TEXT_BYTES >> 20));
             }
@@ -412,7 +418,7 @@ impl<'a> Sink<'a> {
         let bytes: usize = items
             .iter()
             .map(|item| match &item.thing {
-                Thing::Document { text, .. } => text.len(),
+                ImportedRecord::Document { text, .. } => text.len(),
                 _ => 100,
             })
             .sum();
@@ -541,7 +547,7 @@ impl<'a> Sink<'a> {
 
     /// Writes the files of documents, and then their rows.
     fn write_documents(&mut self, parts: &[Part]) -> Result<()> {
-        let is_document = |item: &&Item| matches!(item.thing, Thing::Document { .. });
+        let is_document = |item: &&Item| matches!(item.thing, ImportedRecord::Document { .. });
         if !parts.iter().flat_map(|part| &part.items).any(|item| is_document(&item)) {
             return Ok(());
         }
@@ -552,7 +558,7 @@ impl<'a> Sink<'a> {
         let held = change::lock(&mut self.view)?;
         for (part, known) in parts.iter().zip(&known) {
             for item in part.items.iter().filter(is_document) {
-                let Thing::Document { path, text } = &item.thing else { continue };
+                let ImportedRecord::Document { path, text } = &item.thing else { continue };
                 let (key, new) = (key_of(part, item), item.hash());
                 let row = known.get(&key);
                 match place(held.files(), (path, text, item.at), row, &new, &mut self.paths) {

@@ -8,7 +8,7 @@ use super::identity::{Author, Origin, hash};
 use super::markdown;
 use super::openclaw::time_of;
 use super::source::{Source, Text};
-use super::take::{FactUse, Item, Sink, Thing};
+use super::take::{FactUse, ImportedRecord, Item, Sink};
 use crate::base::Result;
 use crate::records::graph::OBSERVATIONS;
 
@@ -91,7 +91,7 @@ fn note(source: &Source, graph: Graph, text: Text, sink: &mut Sink<'_>) {
     let origin = Origin { path: text.path.clone(), id, author: Author::User, ..Origin::default() };
     let at = time_of(&text);
     let private = sink.is_private(&text.path, &text.text);
-    let mut claim = |line: Option<usize>, key: String, thing: Thing| {
+    let mut claim = |line: Option<usize>, key: String, thing: ImportedRecord| {
         sink.item(Item { key, origin: Origin { line, ..origin.clone() }, at, private, thing });
     };
     if graph != Graph::Nothing {
@@ -111,19 +111,23 @@ fn note(source: &Source, graph: Graph, text: Text, sink: &mut Sink<'_>) {
         }
         for (line, predicate, object) in said.relations {
             let key = hash(&[&predicate, &object]);
-            claim(Some(line), key, Thing::Relation { subject: title.clone(), predicate, object });
+            claim(Some(line), key, ImportedRecord::Relation { subject: title.clone(), predicate, object });
         }
         for alias in front.all("aliases").iter().chain(front.all("alias")) {
-            claim(None, hash(&[alias]), Thing::Alias { alias: alias.clone(), entity: title.clone() });
+            claim(
+                None,
+                hash(&[alias]),
+                ImportedRecord::Alias { alias: alias.clone(), entity: title.clone() },
+            );
         }
     }
     let path =
         if source.path.is_file() { text.path.clone() } else { format!("{}/{}", source.name, text.path) };
-    claim(None, "note".to_owned(), Thing::Document { path, text: text.text });
+    claim(None, "note".to_owned(), ImportedRecord::Document { path, text: text.text });
 }
 
-fn fact(title: &str, key: &'static str, value: String) -> Thing {
-    Thing::Fact {
+fn fact(title: &str, key: &'static str, value: String) -> ImportedRecord {
+    ImportedRecord::Fact {
         entity: title.to_owned(),
         key: key.to_owned(),
         value,

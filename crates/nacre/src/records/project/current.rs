@@ -68,7 +68,8 @@ pub(crate) fn of_caller(db: &Connection, caller: &Caller) -> Result<Option<Proje
 
 /// Does the same for a write, and makes the folder known.
 pub(crate) fn adopt(db: &Connection, folder: Option<&Path>) -> Result<Option<ProjectName>> {
-    let Some(Named { name, folder, state }) = folder.map(|folder| name_of(db, folder)).transpose()?.flatten()
+    let Some(ProjectFolder { name, folder, state }) =
+        folder.map(|folder| name_of(db, folder)).transpose()?.flatten()
     else {
         return Ok(None);
     };
@@ -88,7 +89,7 @@ pub(crate) fn names(db: &Connection) -> Result<Vec<ProjectName>> {
     db.rows(sql, (), |row| row.get(0))
 }
 
-struct Named {
+struct ProjectFolder {
     name: ProjectName,
     folder: String,
     state: State,
@@ -104,10 +105,10 @@ enum State {
 }
 
 /// Finds the name of a folder. `None`: the folder has no name, or is gone.
-fn name_of(db: &Connection, folder: &Path) -> Result<Option<Named>> {
+fn name_of(db: &Connection, folder: &Path) -> Result<Option<ProjectFolder>> {
     let Ok(folder) = real(folder) else { return Ok(None) };
     if let Some(project) = db.row(&format!("{COLUMNS} WHERE folder = $1"), [&folder], of_row)? {
-        return Ok(Some(Named { name: project.name, folder, state: State::Known }));
+        return Ok(Some(ProjectFolder { name: project.name, folder, state: State::Known }));
     }
     for name in candidates(Path::new(&folder)) {
         let state = match db.row(&format!("{COLUMNS} WHERE name = $1"), [&name], of_row)? {
@@ -115,7 +116,7 @@ fn name_of(db: &Connection, folder: &Path) -> Result<Option<Named>> {
             Some(project) if fs::symlink_metadata(&project.folder).is_err() => State::Moved,
             Some(_) => continue,
         };
-        return Ok(Some(Named { name, folder, state }));
+        return Ok(Some(ProjectFolder { name, folder, state }));
     }
     Ok(None)
 }

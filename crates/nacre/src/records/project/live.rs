@@ -47,7 +47,7 @@ impl LiveFile {
 
 /// The stored state of a file.
 #[derive(Default)]
-struct Known {
+struct LiveFileState {
     /// The hash of the file when it and the rows agreed.
     hash: String,
     /// Its content then: the last versions of `tasks.json`, and the hash of each item of `items.json`.
@@ -86,7 +86,7 @@ pub(crate) fn follow(view: &mut View<'_>, file: LiveFile) -> Result<Option<Strin
         let known = view.read_all(|db| self::known(db, file))?;
         if known.as_ref().is_none_or(|known| known.hash != hash(text.as_bytes())) {
             let base = next_base(file, known.as_ref(), &text, base);
-            let now = Known { hash: hash(text.as_bytes()), base, problem: None };
+            let now = LiveFileState { hash: hash(text.as_bytes()), base, problem: None };
             view.write_derived(|tx, _| remember(tx, file, &now))?;
         }
         return Ok(None);
@@ -110,7 +110,7 @@ fn take(
     view: &mut View<'_>,
     file: LiveFile,
     bytes: &[u8],
-    known: Option<&Known>,
+    known: Option<&LiveFileState>,
 ) -> Result<Result<(), String>> {
     let base = known.map(|known| known.base.clone()).unwrap_or_default();
     let read = match bytes.len() as u64 > MAX_FILE_BYTES {
@@ -132,7 +132,7 @@ fn take(
             };
             let (_, rows) = render(tx, file)?;
             let base = next_base(file, known, &text, rows);
-            remember(tx, file, &Known { hash: hash(bytes), base, problem: None })?;
+            remember(tx, file, &LiveFileState { hash: hash(bytes), base, problem: None })?;
             if changed > 0 {
                 audit::Row::new("file_edit").id(file.name()).with("changed", changed).append(tx, caller)?;
             }
@@ -148,7 +148,7 @@ fn take(
             let before = known.and_then(|known| known.problem.as_deref());
             if before != Some(&problem) {
                 let hash = known.map(|known| known.hash.clone()).unwrap_or_default();
-                let broken = Known { hash, base, problem: Some(problem.clone()) };
+                let broken = LiveFileState { hash, base, problem: Some(problem.clone()) };
                 view.write_derived(|tx, _| remember(tx, file, &broken))?;
             }
             Ok(Err(problem))
@@ -173,7 +173,7 @@ impl From<Error> for Edit {
 }
 
 /// Returns what the next edit is compared with: the versions of `tasks.json`, or the items that both have.
-fn next_base(file: LiveFile, known: Option<&Known>, text: &str, items: String) -> String {
+fn next_base(file: LiveFile, known: Option<&LiveFileState>, text: &str, items: String) -> String {
     if file == LiveFile::Items {
         return items;
     }
@@ -208,7 +208,7 @@ fn render(db: &Connection, file: LiveFile) -> Result<(String, String)> {
 
 /// An item with its project, if the person named one.
 #[derive(Deserialize)]
-struct Named {
+struct ItemProject {
     #[serde(default)]
     project: Option<String>,
 }
@@ -227,7 +227,7 @@ fn apply_items(
     if let Some(problem) = broken.first() {
         return Err(bad(problem.clone()));
     }
-    let projects: Vec<Named> = serde_json::from_str(text)?;
+    let projects: Vec<ItemProject> = serde_json::from_str(text)?;
     let base: BTreeMap<String, String> = serde_json::from_str(base).unwrap_or_default();
     let gone: Vec<&String> = base.keys().filter(|id| items.iter().all(|item| item.id != **id)).collect();
     if gone.len() > MAX_REMOVED && gone.len() * 2 > base.len() {
@@ -291,12 +291,14 @@ fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex()[..32].to_owned()
 }
 
-fn known(db: &Connection, file: LiveFile) -> Result<Option<Known>> {
+fn known(db: &Connection, file: LiveFile) -> Result<Option<LiveFileState>> {
     let sql = "SELECT hash, base, problem FROM live_files WHERE path = $1";
-    db.row(sql, [file.name()], |row| Ok(Known { hash: row.get(0)?, base: row.get(1)?, problem: row.get(2)? }))
+    db.row(sql, [file.name()], |row| {
+        Ok(LiveFileState { hash: row.get(0)?, base: row.get(1)?, problem: row.get(2)? })
+    })
 }
 
-fn remember(db: &Connection, file: LiveFile, known: &Known) -> Result<()> {
+fn remember(db: &Connection, file: LiveFile, known: &LiveFileState) -> Result<()> {
     let sql = "INSERT INTO live_files (path, hash, base, problem) VALUES ($1, $2, $3, $4)
         ON CONFLICT (path) DO UPDATE SET hash = excluded.hash, base = excluded.base, problem = excluded.problem";
     db.run(sql, (file.name(), &known.hash, &known.base, &known.problem)).map(drop)

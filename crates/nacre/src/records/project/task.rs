@@ -102,7 +102,7 @@ redact! {
 
 /// The author and the time of a write.
 #[derive(Clone, Copy)]
-pub(crate) struct By<'a> {
+pub(crate) struct TaskAuthor<'a> {
     pub(crate) now: Time,
     pub(crate) actor: &'a str,
     pub(crate) session: &'a str,
@@ -128,7 +128,7 @@ pub(crate) struct Filter {
 }
 
 /// Adds a task.
-pub(crate) fn add(db: &Connection, by: By<'_>, draft: Draft) -> Result<Task> {
+pub(crate) fn add(db: &Connection, by: TaskAuthor<'_>, draft: Draft) -> Result<Task> {
     let draft = checked(draft)?;
     expect_known(db, &draft.blocked_by)?;
     for blocker in &draft.blocked_by {
@@ -264,7 +264,12 @@ pub(crate) fn changes(db: &Connection, id: TaskId) -> Result<Vec<Change>> {
 }
 
 /// Changes a task's status. Returns whether it changed.
-pub(crate) fn set_status(db: &Connection, by: By<'_>, id: TaskId, status: Status) -> Result<(Task, bool)> {
+pub(crate) fn set_status(
+    db: &Connection,
+    by: TaskAuthor<'_>,
+    id: TaskId,
+    status: Status,
+) -> Result<(Task, bool)> {
     let task = changeable(db, id)?;
     if task.status == status {
         return Ok((task, false));
@@ -287,7 +292,7 @@ pub(crate) fn set_status(db: &Connection, by: By<'_>, id: TaskId, status: Status
     Ok((get(db, id)?, true))
 }
 
-fn note_change(db: &Connection, id: TaskId, status: Status, by: By<'_>) -> Result<()> {
+fn note_change(db: &Connection, id: TaskId, status: Status, by: TaskAuthor<'_>) -> Result<()> {
     insert_change(db, id, by.now, status, by.actor, by.session)
 }
 

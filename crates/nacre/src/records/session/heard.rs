@@ -27,7 +27,7 @@ impl Speaker {
 
 /// A message that was said.
 #[derive(Clone, Debug)]
-pub(crate) struct HeardMessage {
+pub(crate) struct IndexedMessage {
     /// `SESSION/MESSAGE`; both sides of an exchange have the same.
     pub(crate) reference: String,
     pub(crate) by: Speaker,
@@ -35,7 +35,7 @@ pub(crate) struct HeardMessage {
 }
 
 /// Returns the next messages of a session that were not distilled, in order.
-pub(crate) fn undistilled(db: &Connection, session: &str, limit: usize) -> Result<Vec<HeardMessage>> {
+pub(crate) fn undistilled(db: &Connection, session: &str, limit: usize) -> Result<Vec<IndexedMessage>> {
     let sql = "SELECT ref, kind, author, text FROM passages
         JOIN sessions ON sessions.number = passages.session
         WHERE sessions.id = $1 AND live AND kind IN ('message', 'exchange') AND NOT EXISTS (SELECT 1 FROM distil_read
@@ -48,7 +48,7 @@ pub(crate) fn undistilled(db: &Connection, session: &str, limit: usize) -> Resul
             Some("assistant") => Speaker::Assistant,
             _ => Speaker::Other,
         };
-        let message = HeardMessage { reference: row.get(0)?, by, text: row.get(3)? };
+        let message = IndexedMessage { reference: row.get(0)?, by, text: row.get(3)? };
         Ok((message, row.text(1)? == exchange::KIND))
     })?;
     for (message, is_exchange) in rows {
@@ -58,7 +58,7 @@ pub(crate) fn undistilled(db: &Connection, session: &str, limit: usize) -> Resul
             continue;
         };
         let sides = [(Speaker::User, said.row.user), (Speaker::Assistant, said.row.agent)];
-        heard.extend(sides.map(|(by, text)| HeardMessage { by, text, ..message.clone() }));
+        heard.extend(sides.map(|(by, text)| IndexedMessage { by, text, ..message.clone() }));
     }
     Ok(heard)
 }

@@ -39,7 +39,7 @@ pub(crate) use context::context;
 pub use flush::check as check_flush;
 pub use flush::{Count, Flush};
 pub(crate) use flush::{start_cycle, was_asked};
-pub(crate) use heard::{HeardMessage, Speaker, said_in, undistilled};
+pub(crate) use heard::{IndexedMessage, Speaker, said_in, undistilled};
 pub(crate) use ingest::{catch_up_all, is_private, origin};
 pub(crate) use narrative::end_reported;
 pub use narrative::{EndReport, end};

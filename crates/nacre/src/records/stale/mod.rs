@@ -72,22 +72,22 @@ redact! {
 
 /// The things that a repository had when a memory was written.
 #[derive(Default)]
-pub(crate) struct Observed {
+pub(crate) struct Observation {
     seen: Vec<Mention>,
 }
 
 /// Looks at what a new memory names. It reads no source code, so that storing stays fast: flags are seen at the next check.
-pub(crate) fn observe(folder: Option<&Path>, content: &str) -> Observed {
+pub(crate) fn observe(folder: Option<&Path>, content: &str) -> Observation {
     let content = redact::text(content);
     let named = mentions(&content);
     let repository =
         folder.filter(|_| !named.is_empty()).and_then(|folder| Repository::open(folder, Effort::Small));
-    let Some(repository) = repository else { return Observed::default() };
-    Observed { seen: named.into_iter().filter(|one| repository.look(one) == Presence::Present).collect() }
+    let Some(repository) = repository else { return Observation::default() };
+    Observation { seen: named.into_iter().filter(|one| repository.look(one) == Presence::Present).collect() }
 }
 
 /// Records what was seen for a memory that was written. What its text no longer names is forgotten.
-pub(crate) fn record(db: &Connection, entry: &Entry, observed: &Observed, now: Time) -> Result<()> {
+pub(crate) fn record(db: &Connection, entry: &Entry, observed: &Observation, now: Time) -> Result<()> {
     let named = mentions(&redact::text(&entry.content));
     for (known, _) in rows_of(db, entry.id.as_str())? {
         if !named.contains(&known) {
@@ -103,7 +103,7 @@ pub(crate) fn record(db: &Connection, entry: &Entry, observed: &Observed, now: T
 
 /// The stored state of a thing that a memory names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Known {
+struct MentionState {
     gone_at: Option<Time>,
     successor: Option<String>,
 }
@@ -130,7 +130,7 @@ pub fn check(view: &mut View<'_>) -> Result<StaleReport> {
                 let row = before.remove(&named);
                 let step = match (repository.look(&named), row) {
                     (Presence::Present, None) => Step::See,
-                    (Presence::Present, Some(Known { gone_at: Some(_), .. })) => {
+                    (Presence::Present, Some(MentionState { gone_at: Some(_), .. })) => {
                         report.cleared += 1;
                         Step::See
                     }
@@ -258,7 +258,7 @@ fn entries(db: &Connection, project: &ProjectName) -> Result<Vec<(String, String
     db.rows(sql, [project], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-type Rows = BTreeMap<Mention, Known>;
+type Rows = BTreeMap<Mention, MentionState>;
 
 fn rows(db: &Connection) -> Result<HashMap<String, Rows>> {
     let mut all: HashMap<String, Rows> = HashMap::new();
@@ -274,9 +274,9 @@ fn rows_of(db: &Connection, entry: &str) -> Result<Rows> {
     Ok(db.rows(sql, [entry], of_row)?.into_iter().collect())
 }
 
-fn of_row(row: &crate::store::Row<'_>) -> Result<(Mention, Known)> {
+fn of_row(row: &crate::store::Row<'_>) -> Result<(Mention, MentionState)> {
     let kind = MentionKind::of_name(row.text(0)?).unwrap_or(MentionKind::Path);
-    Ok((Mention { kind, name: row.get(1)? }, Known { gone_at: row.get(2)?, successor: row.get(3)? }))
+    Ok((Mention { kind, name: row.get(1)? }, MentionState { gone_at: row.get(2)?, successor: row.get(3)? }))
 }
 
 /// Records that a thing is there.

@@ -355,7 +355,7 @@ pub(super) fn range(name: &str) -> Option<(u64, u64)> {
 
 /// The sign of life of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Seen {
+pub(super) struct DeviceState {
     pub(super) name: String,
     pub(super) at: Time,
     /// How far it has read each log.
@@ -378,10 +378,10 @@ pub(super) fn write_seen(
     carrier: &Carrier,
     memory: &MemoryKey,
     device: &DeviceKey,
-    seen: &Seen,
+    seen: &DeviceState,
 ) -> Result<bool> {
     if let Some(before) = read_seen(carrier, memory, device.id())
-        && (Seen { at: seen.at, ..before.clone() }) == *seen
+        && (DeviceState { at: seen.at, ..before.clone() }) == *seen
         && (0..HEARTBEAT_MS).contains(&(seen.at.as_millis() - before.at.as_millis()))
     {
         return Ok(false);
@@ -392,7 +392,7 @@ pub(super) fn write_seen(
 }
 
 /// Returns what a device says about itself; `None` if it says nothing that can be read.
-pub(super) fn read_seen(carrier: &Carrier, memory: &MemoryKey, device: &DeviceId) -> Option<Seen> {
+pub(super) fn read_seen(carrier: &Carrier, memory: &MemoryKey, device: &DeviceId) -> Option<DeviceState> {
     let bytes = fs::read(carrier.folder_of(device).join(SEEN_FILE)).ok()?;
     let pack = Pack::read(&bytes, memory).ok()?;
     let sealed = pack.slots.first()?.as_ref().filter(|_| pack.device == *device)?;

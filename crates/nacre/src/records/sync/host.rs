@@ -13,7 +13,7 @@ use super::carrier::{
 };
 use super::log::Envelope;
 use super::seal::{DeviceId, from_hex};
-use super::server::{Listing, Stored};
+use super::server::{Listing, UploadReceipt};
 use super::{FOLDER, STATE_FILE, StateFile};
 use crate::base::ids::GroupName;
 use crate::base::{Error, Result, files};
@@ -105,7 +105,7 @@ impl Host {
     }
 
     /// Stores a file, if it is what its path says and takes nothing back.
-    pub fn write(&self, path: &str, bytes: &[u8]) -> Result<Stored> {
+    pub fn write(&self, path: &str, bytes: &[u8]) -> Result<UploadReceipt> {
         let present = self.read(path).ok();
         match path.parse::<FilePath>()? {
             FilePath::Marker => check_marker(present.as_deref(), bytes)?,
@@ -116,7 +116,7 @@ impl Host {
             files::create_folder(target.parent().expect("it is in the folder")).map_err(explain)?;
             files::write_atomically(&target, bytes).map_err(explain)?;
         }
-        Ok(Stored { stamp: stamp(&target).unwrap_or_default() })
+        Ok(UploadReceipt { stamp: stamp(&target).unwrap_or_default() })
     }
 
     /// Removes what a device stored.

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use self::carrier::Place;
-use self::carrier::{Arrival, Carrier, Marker, Seen};
+use self::carrier::{Arrival, Carrier, DeviceState, Marker};
 use self::files::LocalFile;
 use self::fold::Fold;
 use self::log::{MAX_RECORDS, Position};
@@ -344,7 +344,7 @@ pub fn leave(view: &mut View<'_>) -> Result<()> {
         .and_then(|()| device.carrier.marker())
         .is_ok_and(|marker| marker.is_of(&device.memory))
     {
-        let seen = Seen { left: true, ..seen(view, &device)? };
+        let seen = DeviceState { left: true, ..seen(view, &device)? };
         carrier::write_seen(&device.carrier, &device.memory, &device.key, &seen)?;
     }
     let caller = view.caller();
@@ -525,9 +525,9 @@ fn scrub(view: &mut View<'_>, device: &Device) -> Result<()> {
     view.write(|tx| fold::scrubbed(tx, &gone))
 }
 
-fn seen(view: &View<'_>, device: &Device) -> Result<Seen> {
+fn seen(view: &View<'_>, device: &Device) -> Result<DeviceState> {
     let positions = view.read_all(fold::positions)?;
-    Ok(Seen {
+    Ok(DeviceState {
         name: device.name.clone(),
         at: view.now(),
         logs: positions.into_iter().map(|(device, at)| (device, at.number)).collect(),
@@ -538,12 +538,12 @@ fn seen(view: &View<'_>, device: &Device) -> Result<Seen> {
 }
 
 /// Returns the last sign of life of each machine, by its device.
-fn all_seen(device: &Device) -> Result<BTreeMap<DeviceId, Option<Seen>>> {
+fn all_seen(device: &Device) -> Result<BTreeMap<DeviceId, Option<DeviceState>>> {
     let read = |other: DeviceId| {
         let seen = carrier::read_seen(&device.carrier, &device.memory, &other);
         (other, seen)
     };
-    let mut all: BTreeMap<DeviceId, Option<Seen>> =
+    let mut all: BTreeMap<DeviceId, Option<DeviceState>> =
         carrier::devices(&device.carrier)?.into_iter().map(read).collect();
     // A device that another one replaced is the same machine.
     let replaced: Vec<DeviceId> = all.values().flatten().filter_map(|seen| seen.replaces.clone()).collect();

@@ -34,7 +34,7 @@ pub struct Listing {
 
 /// The answer to a file that was stored.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Stored {
+pub struct UploadReceipt {
     /// The stamp of the file.
     pub stamp: String,
 }
@@ -116,7 +116,8 @@ impl Server {
 
     /// Stores a file there, and in the copy.
     pub(super) fn put(&self, path: &str, bytes: &[u8]) -> Result<()> {
-        let Stored { stamp } = self.parse(&self.ask("PUT", &format!("{PATH}/{path}"), Some(bytes))?)?;
+        let UploadReceipt { stamp } =
+            self.parse(&self.ask("PUT", &format!("{PATH}/{path}"), Some(bytes))?)?;
         self.keep(path, bytes)?;
         let mut known = self.known();
         known.insert(path.to_owned(), stamp);

@@ -137,7 +137,7 @@ fn carry(random: &mut Random, from: &Path, to: &Path, whole: bool) {
 
 /// Writes that the machines acknowledged.
 #[derive(Default)]
-struct Told {
+struct AcknowledgedWrites {
     /// Texts that nobody touches afterwards.
     kept: BTreeSet<String>,
     /// Lines of documents.
@@ -146,7 +146,7 @@ struct Told {
     gone: BTreeSet<String>,
 }
 
-fn step(random: &mut Random, seed: u64, number: usize, machine: &mut Machine, told: &mut Told) {
+fn step(random: &mut Random, seed: u64, number: usize, machine: &mut Machine, told: &mut AcknowledgedWrites) {
     let touchable: Vec<(String, String)> = machine
         .memories()
         .into_iter()
@@ -231,7 +231,7 @@ fn history(seed: u64, count: usize, steps: usize) -> usize {
             }
         }
     };
-    let (mut told, mut died) = (Told::default(), 0);
+    let (mut told, mut died) = (AcknowledgedWrites::default(), 0);
     for number in 0..steps {
         let machine = &mut machines[random.below(count)];
         step(&mut random, seed, number, machine, &mut told);
@@ -252,7 +252,7 @@ fn history(seed: u64, count: usize, steps: usize) -> usize {
     died
 }
 
-fn check(seed: u64, machines: &mut [Machine], told: &Told) {
+fn check(seed: u64, machines: &mut [Machine], told: &AcknowledgedWrites) {
     let states: Vec<String> = machines.iter_mut().map(Machine::state).collect();
     assert!(
         states.windows(2).all(|pair| pair[0] == pair[1]),

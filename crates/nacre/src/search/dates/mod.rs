@@ -112,7 +112,7 @@ impl Now {
     /// The last one of this weekday, from 0 for Monday.
     fn last_weekday(self, weekday: i8) -> Days {
         #[expect(clippy::cast_possible_truncation, reason = "a day of a few centuries")]
-        let today = (self.0.floor() as i64 + THURSDAY).rem_euclid(7);
+        let today = (self.0.floor() as i64 + EPOCH_WEEKDAY).rem_euclid(7);
         let back = (today + 7 - i64::from(weekday)).rem_euclid(7);
         let back = if back == 0 { 7 } else { back };
         #[expect(clippy::cast_precision_loss, reason = "at most 7")]
@@ -128,7 +128,7 @@ impl Now {
 }
 
 /// The weekday of the first day of 1970, from 0 for Monday.
-const THURSDAY: i64 = 3;
+const EPOCH_WEEKDAY: i64 = 3;
 
 /// Returns the times named in a lower-case question asked at `at`. A date without a year may be in any of
 /// `years`.

@@ -285,18 +285,18 @@ pub struct FindRequest {
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Found {
+pub struct FindAnswer {
     pub count: usize,
     pub results: Vec<Memory>,
 }
 
-redact! { Found { results / count } }
+redact! { FindAnswer { results / count } }
 
 impl Request for FindRequest {
-    type Answer = Found;
+    type Answer = FindAnswer;
     const NAME: &str = "mem0_find";
 
-    fn run(self, call: &mut Call<'_>) -> ToolResult<Found> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<FindAnswer> {
         let filter = Filter::read(self.filters.unwrap_or_default())?;
         let today = call.caller.now.to_string();
         let fits = |entry: &Entry| {
@@ -345,14 +345,14 @@ impl Request for FindRequest {
                         true
                     })
                 })?;
-                return Ok(Found { count, results });
+                return Ok(FindAnswer { count, results });
             }
         };
         let count = found.len();
-        Ok(Found { count, results: found.into_iter().skip(offset).take(limit).collect() })
+        Ok(FindAnswer { count, results: found.into_iter().skip(offset).take(limit).collect() })
     }
 
-    fn say(answer: &Found, _: &Calendar) -> String {
+    fn say(answer: &FindAnswer, _: &Calendar) -> String {
         answer.results.iter().map(|found| found.memory.as_str()).collect::<Vec<_>>().join("\n")
     }
 }

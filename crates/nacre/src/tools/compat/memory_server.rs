@@ -58,16 +58,16 @@ pub(super) struct Graph {
 }
 
 /// The graph with its rows.
-struct Known {
+struct GraphRows {
     /// By normalised name.
     nodes: Vec<(String, Node)>,
     edges: Vec<(String, Edge)>,
     facts: Vec<Fact>,
 }
 
-impl Known {
+impl GraphRows {
     /// Reads the current graph, as the connection sees it.
-    fn read(db: &Connection) -> Result<Known> {
+    fn read(db: &Connection) -> Result<GraphRows> {
         let facts = fact::list(db, &fact::Filter::default(), usize::MAX)?;
         let mut of: HashMap<&str, (Option<&str>, Vec<String>)> = HashMap::new();
         for fact in &facts {
@@ -87,7 +87,7 @@ impl Known {
             let relation::Relation { id, subject: from, predicate: relation_type, object: to, .. } = relation;
             (id, Edge { from, to, relation_type })
         });
-        Ok(Known { edges: edges.collect(), nodes, facts })
+        Ok(GraphRows { edges: edges.collect(), nodes, facts })
     }
 
     /// Returns the entities that were created here, not only mentioned, by normalised name.
@@ -160,7 +160,7 @@ impl Request for CreateEntities {
     }
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<Entities> {
-        let mut known = call.read(Known::read)?.made();
+        let mut known = call.read(GraphRows::read)?.made();
         let fresh: Vec<Node> =
             self.entities.into_iter().filter(|node| known.insert(name::fold(&node.name))).collect();
         if fresh.is_empty() {
@@ -239,13 +239,13 @@ impl Request for CreateRelations {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct AddObservations {
     #[schemars(length(max = MAX_ITEMS))]
-    observations: Vec<Observed>,
+    observations: Vec<EntityObservations>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
-struct Observed {
+struct EntityObservations {
     /// The name of the entity to add the observations to
     entity_name: String,
     /// An array of observation contents to add
@@ -275,8 +275,8 @@ impl Request for AddObservations {
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<AddObservationsAnswer> {
         call.read(|db| {
-            let known = Known::read(db)?;
-            for Observed { entity_name: name, .. } in &self.observations {
+            let known = GraphRows::read(db)?;
+            for EntityObservations { entity_name: name, .. } in &self.observations {
                 if known.find(db, name)?.is_none() {
                     return Err(Error::NoNode { name: crate::base::text::shorten(name) });
                 }
@@ -285,7 +285,7 @@ impl Request for AddObservations {
         })?;
         let results = call.write(|write| {
             let mut results = Vec::new();
-            for Observed { entity_name, contents } in self.observations {
+            for EntityObservations { entity_name, contents } in self.observations {
                 let mut added_observations = Vec::new();
                 for text in contents {
                     if set(write, &entity_name, [OBSERVATIONS, &text], None)? {
@@ -330,7 +330,7 @@ impl DeleteAnswer {
 
 /// The rows to delete, as the session sees them.
 #[derive(Default)]
-struct Going {
+struct Removal {
     /// With all their facts, if the session sees everything.
     entities: Vec<String>,
     facts: BTreeSet<String>,
@@ -338,7 +338,7 @@ struct Going {
 }
 
 /// Removes rows permanently, from the checkpoints as well. Rows that the session does not see stay.
-fn remove(call: &mut Call<'_>, going: &Going) -> ToolResult<()> {
+fn remove(call: &mut Call<'_>, going: &Removal) -> ToolResult<()> {
     if going.entities.is_empty() && going.facts.is_empty() && going.relations.is_empty() {
         return Ok(());
     }
@@ -377,8 +377,8 @@ impl Request for DeleteEntities {
     fn run(self, call: &mut Call<'_>) -> ToolResult<DeleteAnswer> {
         let visibility = call.caller.visibility;
         let going = call.read(|db| {
-            let known = Known::read(db)?;
-            let mut going = Going::default();
+            let known = GraphRows::read(db)?;
+            let mut going = Removal::default();
             for given in &self.entity_names {
                 let Some(node) = known.find(db, given)? else { continue };
                 match visibility {
@@ -428,7 +428,7 @@ impl Request for DeleteObservations {
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<DeleteAnswer> {
         let going = call.read(|db| {
-            let known = Known::read(db)?;
+            let known = GraphRows::read(db)?;
             let mut facts = BTreeSet::new();
             for Deletion { entity_name, observations } in &self.deletions {
                 let Some(node) = known.find(db, entity_name)? else { continue };
@@ -442,7 +442,7 @@ impl Request for DeleteObservations {
                 };
                 facts.extend(known.facts.iter().filter(goes).map(|fact| fact.id.clone()));
             }
-            Ok(Going { facts, ..Going::default() })
+            Ok(Removal { facts, ..Removal::default() })
         })?;
         remove(call, &going)?;
         Ok(DeleteAnswer::new("Observations"))
@@ -479,7 +479,7 @@ impl Request for DeleteRelations {
                     Err(error) => return Err(error),
                 }
             }
-            Ok(Going { relations, ..Going::default() })
+            Ok(Removal { relations, ..Removal::default() })
         })?;
         remove(call, &going)?;
         Ok(DeleteAnswer::new("Relations"))
@@ -499,7 +499,7 @@ impl Request for ReadGraph {
     const NAME: &str = "read_graph";
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<Graph> {
-        Ok(call.read(Known::read)?.part(|_| true))
+        Ok(call.read(GraphRows::read)?.part(|_| true))
     }
 
     fn say(answer: &Graph, _: &Calendar) -> String {
@@ -524,7 +524,7 @@ impl Request for SearchNodes {
         // Redacted, so that a credential can't be guessed letter by letter.
         let has = |text: &String| redact::text(text).to_lowercase().contains(&query);
         let found = call
-            .read(Known::read)?
+            .read(GraphRows::read)?
             .part(|node| has(&node.name) || has(&node.entity_type) || node.observations.iter().any(has));
         call.view().tell_search(&self.query, found.entities.len());
         Ok(found)
@@ -549,7 +549,7 @@ impl Request for OpenNodes {
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<Graph> {
         Ok(call.read(|db| {
-            let known = Known::read(db)?;
+            let known = GraphRows::read(db)?;
             let mut wanted = Vec::new();
             for given in &self.names {
                 wanted.extend(known.find(db, given)?.map(|node| node.name.clone()));

@@ -169,7 +169,7 @@ impl MemoryToolRequest {
     fn view(&self, call: &mut Call<'_>) -> Done<String> {
         let given = self.given("path", &self.path)?;
         let place = Place::of(given)?;
-        let seen = Seen::of(call);
+        let seen = VisibleFiles::of(call);
         if let Place::File(path) = &place
             && let Some(bytes) = seen.file(path, given)?
         {
@@ -239,7 +239,7 @@ impl MemoryToolRequest {
                 decision = Decision::Propose;
             }
         }
-        let (seen, mode) = (Seen::of(call), call.mode);
+        let (seen, mode) = (VisibleFiles::of(call), call.mode);
         let mut held = change::lock(call.view())?;
         let (given, place) = &places[0];
         let plan = match (self.command, place) {
@@ -281,7 +281,7 @@ impl MemoryToolRequest {
         Ok(plan.said)
     }
 
-    fn create(&self, seen: &Seen, given: &str, path: &FilePath) -> Done<Plan> {
+    fn create(&self, seen: &VisibleFiles, given: &str, path: &FilePath) -> Done<Plan> {
         let text = self.given("file_text", &self.file_text)?;
         if seen.is_there(path)? {
             return say(format!("File {given} already exists"));
@@ -297,7 +297,7 @@ impl MemoryToolRequest {
     }
 
     /// `str_replace` and `insert`.
-    fn edit(&self, seen: &Seen, given: &str, path: &FilePath) -> Done<Plan> {
+    fn edit(&self, seen: &VisibleFiles, given: &str, path: &FilePath) -> Done<Plan> {
         let Some(before) = seen.file(path, given)? else {
             return match seen.below(&Place::File(path.clone()))?.is_empty() {
                 true => say(format!("The path {given} does not exist. Please provide a valid path.")),
@@ -432,7 +432,7 @@ fn uncovers<T>(given: &str) -> Done<T> {
     say(format!("The file {given} has a credential there; leave the text around it as it is."))
 }
 
-fn delete(seen: &Seen, given: &str, path: &FilePath) -> Done<Plan> {
+fn delete(seen: &VisibleFiles, given: &str, path: &FilePath) -> Done<Plan> {
     let gone = |path: FilePath, bytes| Change { path, before: Some(bytes), after: None };
     let mut changes = Vec::new();
     match seen.file(path, given)? {
@@ -449,7 +449,7 @@ fn delete(seen: &Seen, given: &str, path: &FilePath) -> Done<Plan> {
     Ok(Plan { changes, said: format!("Successfully deleted {given}") })
 }
 
-fn rename(seen: &Seen, given: &str, path: &FilePath, to: &(&str, Place)) -> Done<Plan> {
+fn rename(seen: &VisibleFiles, given: &str, path: &FilePath, to: &(&str, Place)) -> Done<Plan> {
     let (to_given, Place::File(to)) = to else {
         return say(format!("The destination {} already exists", to.0));
     };
@@ -551,16 +551,16 @@ fn refused<T>(given: &str, error: Error) -> Done<T> {
 }
 
 /// The files as the session sees them.
-struct Seen {
+struct VisibleFiles {
     files: Files,
     visibility: crate::base::caller::Visibility,
     private: Vec<String>,
 }
 
-impl Seen {
-    fn of(call: &mut Call<'_>) -> Seen {
+impl VisibleFiles {
+    fn of(call: &mut Call<'_>) -> VisibleFiles {
         let (visibility, private) = (call.caller.visibility, call.settings().visibility.private.clone());
-        Seen { files: call.view().files().clone(), visibility, private }
+        VisibleFiles { files: call.view().files().clone(), visibility, private }
     }
 
     /// Returns the bytes of a file; `None`: it does not exist or is a folder.

@@ -29,7 +29,7 @@ use crate::index::{self, Language};
 use crate::records::distil::{self as rows, FoundMemory};
 use crate::records::entry::{self, Ownership, Tags};
 use crate::records::meter::{self, metered};
-use crate::records::session::{self, HeardMessage};
+use crate::records::session::{self, IndexedMessage};
 use crate::records::workspace::policy::{self, Target};
 use crate::records::workspace::proposal::{self, State};
 use crate::search::{self, NewStatement};
@@ -274,7 +274,7 @@ impl Conversation {
     fn take(
         &self,
         view: &mut View<'_>,
-        messages: &[HeardMessage],
+        messages: &[IndexedMessage],
         found: Vec<Finding>,
         options: DistilOptions,
         report: &mut DistilReport,
@@ -300,8 +300,8 @@ impl Conversation {
     fn preview(&self, view: &View<'_>, found: Vec<Finding>, report: &mut DistilReport) -> Result<()> {
         for Finding { message, kind, text: content } in found {
             match self.known(view, &content)? {
-                Some(Known::Same) => report.same += 1,
-                Some(Known::Similar) => report.similar += 1,
+                Some(Repetition::Same) => report.same += 1,
+                Some(Repetition::Similar) => report.similar += 1,
                 None => {
                     let kind = kind.as_str().to_owned();
                     report.memories.push(DistilledMemory {
@@ -322,8 +322,8 @@ impl Conversation {
         let id = self.caller.session.clone();
         for memory in view.read_all(|db| rows::waiting(db, id.as_str()))? {
             match self.known(view, &memory.content)? {
-                Some(Known::Same) => report.same += 1,
-                Some(Known::Similar) => report.similar += 1,
+                Some(Repetition::Same) => report.same += 1,
+                Some(Repetition::Similar) => report.similar += 1,
                 None => match self.store(view, &memory) {
                     Ok(Some(stored)) => report.memories.push(stored),
                     Ok(None) => report.same += 1,
@@ -378,18 +378,18 @@ impl Conversation {
     }
 
     /// Tells whether a memory says no more than one that is there, or than one that was proposed.
-    fn known(&self, view: &View<'_>, content: &str) -> Result<Option<Known>> {
+    fn known(&self, view: &View<'_>, content: &str) -> Result<Option<Repetition>> {
         let least = view.settings().entries.resemblance;
         let visibility = self.caller.visibility;
         view.read_all(|db| {
             if entry::same_content(db, visibility, (content, None), None)?.is_some() {
-                return Ok(Some(Known::Same));
+                return Ok(Some(Repetition::Same));
             }
             let language = index::language(db)?;
             let mut similar = false;
             for proposed in proposal::proposed_memories(db)? {
                 if canonical(&proposed) == canonical(content) {
-                    return Ok(Some(Known::Same));
+                    return Ok(Some(Repetition::Same));
                 }
                 similar |= adds_nothing(content, &proposed, language, least);
             }
@@ -401,12 +401,12 @@ impl Conversation {
                 similar |= (visibility.is_private() || !known.private)
                     && adds_nothing(content, &known.content, language, least);
             }
-            Ok(similar.then_some(Known::Similar))
+            Ok(similar.then_some(Repetition::Similar))
         })
     }
 }
 
-enum Known {
+enum Repetition {
     Same,
     Similar,
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::step::{Step, claim_kind, is_current, kind_of, steps};
 use super::{
-    Caller, Counts, EntryState, FactUse, Format, Item, NewRow, Part, Past, Row, Thing, hash, identity, named,
-    said,
+    Caller, Counts, EntryState, FactUse, Format, ImportedRecord, Item, NewRow, Part, PastState, Row, hash,
+    identity, named, said,
 };
 use crate::base::ids::{EntryId, EntryRef};
 use crate::base::origin::RecordOrigin;
@@ -61,7 +61,7 @@ impl Importer<'_> {
             for step in steps {
                 let kind = step.item.thing.kind();
                 match (&step.item.thing, &step.known) {
-                    (Thing::Document { .. }, _) => {}
+                    (ImportedRecord::Document { .. }, _) => {}
                     (thing, Some(row))
                         if thing.is_past() && row.hash == step.hash && is_current(self.tx, row)? =>
                     {
@@ -72,7 +72,8 @@ impl Importer<'_> {
                     }
                     (_, Some(row)) if row.hash.is_empty() => done.count(kind).kept += 1,
                     // Changes and aliases create index writers of their own.
-                    (Thing::Alias { .. } | Thing::Together { .. }, _) | (Thing::Entry { .. }, Some(_)) => {
+                    (ImportedRecord::Alias { .. } | ImportedRecord::Together { .. }, _)
+                    | (ImportedRecord::Entry { .. }, Some(_)) => {
                         later.push((part, step));
                     }
                     _ => self.add(&mut writer, part, &step, done)?,
@@ -88,17 +89,21 @@ impl Importer<'_> {
         writer.finish()?;
         for (part, step) in later {
             match (&step.item.thing, &step.known) {
-                (Thing::Alias { alias, entity }, _) => {
+                (ImportedRecord::Alias { alias, entity }, _) => {
                     let added = graph::name::add_alias(self.tx, &self.origin(step.item), alias, entity);
                     let added = added.map(|(_, new)| (alias.clone(), new.is_some()));
                     self.claimed(part, &step, added, done)?;
                 }
-                (Thing::Together { facts, weight }, _) => self.join(part, &step, facts, *weight, done)?,
-                (Thing::Entry { state, .. }, Some(row)) if row.hash == step.hash && state.past.is_some() => {
+                (ImportedRecord::Together { facts, weight }, _) => {
+                    self.join(part, &step, facts, *weight, done)?
+                }
+                (ImportedRecord::Entry { state, .. }, Some(row))
+                    if row.hash == step.hash && state.past.is_some() =>
+                {
                     self.retire(row, state)?;
                     done.count("entry").changed += 1;
                 }
-                (Thing::Entry { .. }, Some(row)) => self.change(part, &step, row, done)?,
+                (ImportedRecord::Entry { .. }, Some(row)) => self.change(part, &step, row, done)?,
                 _ => {}
             }
         }
@@ -113,7 +118,7 @@ impl Importer<'_> {
         done: &mut BatchResult,
     ) -> Result<()> {
         match &step.item.thing {
-            Thing::Entry { .. } => {
+            ImportedRecord::Entry { .. } => {
                 let (entry, new) = match self.store(writer, step.item) {
                     Err(error @ Error::DeletedBefore { .. }) => {
                         done.skipped.push((named(step.item), error.to_string()));
@@ -124,7 +129,7 @@ impl Importer<'_> {
                 done.count_entry(&entry, new);
                 self.know(part, step, entry.as_str(), new)
             }
-            Thing::Fact { entity, key, value, category, use_of } => {
+            ImportedRecord::Fact { entity, key, value, category, use_of } => {
                 let FactUse { importance, permanent, .. } = *use_of;
                 let draft =
                     graph::fact::Draft { entity, key, value, category: *category, importance, permanent };
@@ -150,12 +155,14 @@ impl Importer<'_> {
                 }
                 self.claimed(part, step, set.map(|set| (set.fact.id, !set.known)), done)
             }
-            Thing::Relation { subject, predicate, object } => {
+            ImportedRecord::Relation { subject, predicate, object } => {
                 let ends = [subject.as_str(), predicate, object];
                 let added = graph::relation::add_with(self.tx, writer, &self.origin(step.item), ends);
                 self.claimed(part, step, added.map(|added| (added.relation.id, !added.known)), done)
             }
-            Thing::Document { .. } | Thing::Alias { .. } | Thing::Together { .. } => Ok(()),
+            ImportedRecord::Document { .. }
+            | ImportedRecord::Alias { .. }
+            | ImportedRecord::Together { .. } => Ok(()),
         }
     }
 
@@ -180,7 +187,7 @@ impl Importer<'_> {
             origin: step.item.origin.clone(),
             at: step.item.at,
             private: step.item.private,
-            thing: Thing::Entry {
+            thing: ImportedRecord::Entry {
                 r#type: EntryType::Fact,
                 content,
                 tags: vec![self.format.name.to_owned()],
@@ -195,10 +202,12 @@ impl Importer<'_> {
 
     /// Stores an entry, or finds the one with the same content. Returns whether it is new.
     fn store(&self, writer: &mut Writer<'_>, item: &Item) -> Result<(EntryId, bool)> {
-        let Thing::Entry { r#type, content, tags, state } = &item.thing else { unreachable!("asked before") };
+        let ImportedRecord::Entry { r#type, content, tags, state } = &item.thing else {
+            unreachable!("asked before")
+        };
         let (superseded_at, archived_at) = match state.past {
-            Some(Past::Superseded(at)) => (Some(at.min(self.caller.now)), None),
-            Some(Past::Archived(at)) => (None, Some(at.min(self.caller.now))),
+            Some(PastState::Superseded(at)) => (Some(at.min(self.caller.now)), None),
+            Some(PastState::Archived(at)) => (None, Some(at.min(self.caller.now))),
             None => (None, None),
         };
         self.deleted.check(content)?;
@@ -239,7 +248,7 @@ impl Importer<'_> {
 
     /// Updates an entry whose source has changed.
     fn change(&self, part: &Part, step: &Step<'_>, row: &Row, done: &mut BatchResult) -> Result<()> {
-        let Thing::Entry { r#type, content, tags, .. } = &step.item.thing else { return Ok(()) };
+        let ImportedRecord::Entry { r#type, content, tags, .. } = &step.item.thing else { return Ok(()) };
         let named_by = row.reference.parse().map(EntryRef::Id);
         let current = named_by.as_ref().ok().and_then(|named| entry::get_current(self.tx, named).ok());
         let untouched = current
@@ -297,8 +306,10 @@ impl Importer<'_> {
     fn retire(&self, row: &Row, state: &EntryState) -> Result<()> {
         let Ok(id) = row.reference.parse::<EntryId>() else { return Ok(()) };
         match state.past {
-            Some(Past::Superseded(at)) => entry::supersede_without(self.tx, at.min(self.caller.now), &id),
-            Some(Past::Archived(at)) => entry::archive(self.tx, at.min(self.caller.now), &id),
+            Some(PastState::Superseded(at)) => {
+                entry::supersede_without(self.tx, at.min(self.caller.now), &id)
+            }
+            Some(PastState::Archived(at)) => entry::archive(self.tx, at.min(self.caller.now), &id),
             None => Ok(()),
         }
     }
@@ -359,7 +370,7 @@ impl Importer<'_> {
     ) -> Result<()> {
         match claimed {
             Ok((id, new)) => {
-                if new && matches!(step.item.thing, Thing::Fact { .. }) {
+                if new && matches!(step.item.thing, ImportedRecord::Fact { .. }) {
                     done.statements.push(id.clone());
                 }
                 let counts = done.count(step.item.thing.kind());

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{Format, Item, Part, Row, Thing, hash, identity};
+use super::{Format, ImportedRecord, Item, Part, Row, hash, identity};
 use crate::base::Result;
 use crate::base::ids::EntryRef;
 use crate::records::entry;
@@ -73,7 +73,7 @@ fn pair(db: &Connection, steps: &mut [Step<'_>], gone: &mut Vec<Row>) -> Result<
         texts.extend(entry.map(|entry| (row.key.clone(), words(&entry.content))));
     }
     for step in steps.iter_mut().filter(|step| step.known.is_none()) {
-        let Thing::Entry { content, .. } = &step.item.thing else { continue };
+        let ImportedRecord::Entry { content, .. } = &step.item.thing else { continue };
         let own = words(content);
         let near = texts.iter().enumerate().filter_map(|(at, (key, words))| {
             let row = gone.iter().find(|row| row.key == *key)?;
@@ -111,7 +111,7 @@ pub(super) fn unchanged(
     for part in parts {
         let known = identity::of_part(db, format.name, &part.hash)?;
         let mut seen = HashSet::new();
-        for item in part.items.iter().filter(|item| !matches!(item.thing, Thing::Document { .. })) {
+        for item in part.items.iter().filter(|item| !matches!(item.thing, ImportedRecord::Document { .. })) {
             let key = key_of(part, item);
             let kind = match known.get(&key) {
                 // An entry that is no longer current at its source may still be so here.

@@ -182,9 +182,9 @@ pub(crate) fn apply(db: &Connection, versions: &[String], text: &str, now: Time)
 
 /// Counts the fields in which an edited file differs from an earlier version.
 fn distance(version: &BTreeMap<TaskId, Record>, records: &[Record]) -> usize {
-    const MISSING: usize = 4;
+    const MISSING_TASK_DISTANCE: usize = 4;
     let of_record = |record: &Record| match version.get(&record.id) {
-        None => MISSING,
+        None => MISSING_TASK_DISTANCE,
         Some(before) => [
             before.status == record.status,
             before.priority == record.priority,
@@ -199,7 +199,7 @@ fn distance(version: &BTreeMap<TaskId, Record>, records: &[Record]) -> usize {
         .count(),
     };
     let gone = version.keys().filter(|id| records.iter().all(|record| record.id != **id)).count();
-    records.iter().map(of_record).sum::<usize>() + gone * MISSING
+    records.iter().map(of_record).sum::<usize>() + gone * MISSING_TASK_DISTANCE
 }
 
 /// Reads an edited file. A new task needs only its description.
@@ -297,7 +297,7 @@ fn edit(
     task: &super::Task,
     before: Option<&Record>,
     record: &Record,
-    new: &Checked,
+    new: &ValidTask,
     now: Time,
 ) -> Result<()> {
     let differs = |same: &dyn Fn(&Record) -> bool| before.is_none_or(|before| !same(before));
@@ -341,7 +341,7 @@ fn next_number(db: &Connection) -> Result<TaskId> {
 }
 
 /// Adds a task of the file, under its own id if that is free.
-fn insert(db: &Connection, id: Option<TaskId>, new: &Checked, now: Time) -> Result<TaskId> {
+fn insert(db: &Connection, id: Option<TaskId>, new: &ValidTask, now: Time) -> Result<TaskId> {
     let Draft { milestone, priority, description, acceptance_criteria, .. } = &new.draft;
     let sql = "INSERT INTO tasks (number, milestone, priority, status, description, accept, created_at, completed_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING number";
@@ -355,7 +355,7 @@ fn insert(db: &Connection, id: Option<TaskId>, new: &Checked, now: Time) -> Resu
 }
 
 /// A record whose fields are valid.
-struct Checked {
+struct ValidTask {
     draft: Draft,
     status: Status,
     created: Time,
@@ -363,7 +363,7 @@ struct Checked {
 }
 
 /// Checks the records of a file before anything is written.
-fn check_all(records: &[Record]) -> Result<Vec<Checked>, Problem> {
+fn check_all(records: &[Record]) -> Result<Vec<ValidTask>, Problem> {
     let ids: BTreeSet<TaskId> = records.iter().map(|record| record.id).collect();
     if ids.len() < records.len() {
         return Err(Problem::Text("two tasks have the same id".into()));
@@ -371,7 +371,7 @@ fn check_all(records: &[Record]) -> Result<Vec<Checked>, Problem> {
     records.iter().map(|record| check(record, &ids)).collect()
 }
 
-fn check(record: &Record, ids: &BTreeSet<TaskId>) -> Result<Checked, Problem> {
+fn check(record: &Record, ids: &BTreeSet<TaskId>) -> Result<ValidTask, Problem> {
     let said = |text: String| Err(Problem::Text(text));
     let Record { id, .. } = record;
     let unknown = record.blocked_by.iter().find(|blocker| !ids.contains(blocker));
@@ -398,7 +398,7 @@ fn check(record: &Record, ids: &BTreeSet<TaskId>) -> Result<Checked, Problem> {
         blocked_by: record.blocked_by.clone(),
     })
     .map_err(|problem| Problem::Text(format!("{id}: {problem}")))?;
-    Ok(Checked { draft, status, created, completed })
+    Ok(ValidTask { draft, status, created, completed })
 }
 
 /// The reason why records can't be imported.
@@ -432,7 +432,7 @@ fn insert_all(db: &Connection, records: &[Record], by: (&str, &str)) -> Result<T
     // The ids in the file, and the ids here.
     let mut here: BTreeMap<TaskId, TaskId> = BTreeMap::new();
     let mut new = BTreeSet::new();
-    for (record, Checked { draft, status, created, completed }) in records.iter().zip(checked) {
+    for (record, ValidTask { draft, status, created, completed }) in records.iter().zip(checked) {
         let Record { id, .. } = record;
         // A task is recognised by its description and its day, or its exact time. Its id may have been taken here.
         let taken = here.values().copied().collect();

@@ -129,12 +129,12 @@ pub struct RestoreReport {
 }
 
 /// The name of what a server refuses: a checkpoint is a copy of the database file. A server has backups of its own.
-const WHAT: &str = "a checkpoint";
+const UNSUPPORTED_NAME: &str = "a checkpoint";
 
 /// Saves the current files and records as a checkpoint.
 pub fn save(view: &mut View<'_>, name: &str, reason: &str) -> Result<Checkpoint> {
     let caller = view.caller();
-    view.needs_file(WHAT)?;
+    view.needs_file(UNSUPPORTED_NAME)?;
     let mut held = change::lock(view)?;
     let saved = save_held(&mut held, caller, name, reason)?;
     prune(&held, &[&saved.id])?;
@@ -215,7 +215,7 @@ fn list_in(place: &Path, group: &str) -> Result<Checkpoints> {
 pub fn diff(view: &mut View<'_>, id: &str) -> Result<CheckpointDiff> {
     let caller = view.caller();
     require_private(caller, "checkpoint diff")?;
-    view.needs_file(WHAT)?;
+    view.needs_file(UNSUPPORTED_NAME)?;
     let mut held = change::lock(view)?;
     let (folder, checkpoint) = open(&held, id)?;
     let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| lossy(&bytes));
@@ -236,7 +236,7 @@ pub fn diff(view: &mut View<'_>, id: &str) -> Result<CheckpointDiff> {
 pub fn restore(view: &mut View<'_>, id: &str) -> Result<RestoreReport> {
     let caller = view.caller();
     require_private(caller, "checkpoint restore")?;
-    view.needs_file(WHAT)?;
+    view.needs_file(UNSUPPORTED_NAME)?;
     let mut held = change::lock(view)?;
     let (folder, checkpoint) = open(&held, id)?;
     let reason = format!("the state before {} was restored", checkpoint.id);
