@@ -88,6 +88,9 @@ pub enum Bench {
         /// Use the rules alone, as searches do, without the reader that writes ask
         #[arg(long)]
         rules: bool,
+        /// The file has whole memories (`who`, `statements` with `text` and `date`, `conflicts` as places of two); store them and count what is reported
+        #[arg(long, conflicts_with_all = ["explain", "rules"])]
+        stored: bool,
     },
     /// Share of invented credentials that are masked, and of lines of real text that are masked by mistake
     Credentials {

@@ -16,6 +16,7 @@ mod words;
 mod boot;
 mod cold;
 mod conflicts;
+mod conflicts_stored;
 mod credentials;
 mod embed;
 mod engines;
@@ -59,7 +60,8 @@ fn run(Cli { global, bench }: Cli) -> Result<ExitCode> {
             quality::run(&name, &data, &quality::Options { half, beside, categories }, &global)
         }
         Bench::Engines { name, data, server, half } => engines::run(&name, &data, &half, &server, &global),
-        Bench::Conflicts { file, list, explain, rules } => {
+        Bench::Conflicts { file, list, stored: true, .. } => conflicts_stored::run(&file, list, &global),
+        Bench::Conflicts { file, list, explain, rules, .. } => {
             conflicts::run(&file, &conflicts::Show { wrong: list, explanation: explain, rules }, &global)
         }
         Bench::Credentials { file, plain, list } => credentials::run(file.as_deref(), &plain, list, &global),
