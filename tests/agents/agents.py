@@ -1,5 +1,5 @@
 """Agents themselves, with `nacre install` and a scripted model on loopback. Claude Code, Codex and Gemini CLI are told what is
-remembered, they remember, another conversation finds it, and many at once lose nothing; OpenCode and OpenClaw call the tools. Then
+remembered, they remember, another conversation finds it, and many at once lose nothing; OpenClaw calls the tools. Then
 the plugins: that of Claude Code in two programs, and that of OpenClaw."""
 
 import json
@@ -249,10 +249,12 @@ def one_after_the_other(agent):
         with check(f"{name}: both exchanges are archived, each once, and nothing of ours in them"):
             place.settled()
             sessions = [session["id"] for session in place.json("session", "list")["sessions"]]
-            # Gemini CLI tells its server of no session.
-            if name != "gemini-cli":
+            # Gemini CLI and OpenCode tell their servers of no session.
+            if name not in ("gemini-cli", "opencode"):
                 assert entry["provenance"]["session"] in sessions, "what is stored has the session of what is said"
             kept = exchanges(place)
+            # OpenCode puts a prompt with spaces in quotes.
+            kept = [line.strip('"') for line in kept]
             expected = ["It is halcyon.", "Noted: halcyon."]
             assert sorted(line for line in kept if not line.startswith("talk-")) == expected, kept
             assert sorted(line.split(":")[0] for line in kept if line.startswith("talk-")) == list(scripts), kept
@@ -287,25 +289,6 @@ def listed(agent):
             assert read(file) == written, "it has rewritten its settings"
             place.nacre("uninstall", name, user="user")
             assert read(file) == before, read(file)
-    model.close()
-
-
-def called(agent):
-    """An agent without hooks calls the tools."""
-    store = {"content": "The word for the deploy gate is halcyon", "type": "fact"}
-    model = Model({"talk-first": [("memory_store", store), ("memory_search", {"query": "deploy gate"}), "Noted: halcyon."]})
-    with tempfile.TemporaryDirectory() as folder:
-        place, name = Place(folder, model), agent.name
-        place.environment("user")
-        agent.prepare(place, "user")
-        with check(f"{name}: the agent stores and finds by tool calls"):
-            place.nacre("install", name, user="user")
-            said = agent.talk(place, "user", "talk-first: the word for the deploy gate is halcyon")
-            assert "Noted: halcyon." in said, said
-            answers = model.requests["talk-first"][-1].results
-            assert len(answers) == 2 and "halcyon" in answers[1], answers
-            entry = place.json("show", "1")
-            assert entry["content"] == store["content"] and entry["provenance"]["source"] == "agent", entry
     model.close()
 
 
@@ -480,7 +463,7 @@ take([("claude-code", compacted, AGENTS[0]), ("at-once", at_once)])
 # OpenClaw takes its time.
 with ThreadPoolExecutor(2) as lanes:
     slow = [("openclaw", listed, OpenClaw()), ("openclaw", memory_of_openclaw, OpenClaw())]
-    rest = [("opencode", listed, OpenCode()), ("opencode", called, OpenCode())]
+    rest = [("opencode", listed, OpenCode()), ("opencode", one_after_the_other, OpenCode())]
     rest += [("claude-code", plugin, ClaudeCode()), ("codex", plugin, Codex())]
     for lane in [lanes.submit(take, slow), lanes.submit(take, rest)]:
         lane.result()

@@ -20,8 +20,8 @@ OURS = re.compile(r"(mcp_+)?(plugin_nacre_)?nacre_+|memory_(search|get)$")
 class Request:
     """What a client sent: all text of the conversation, and the results of tools in it."""
 
-    def __init__(self, messages):
-        self.text = "\n".join(strings(messages))
+    def __init__(self, messages, system=None):
+        self.text = "\n".join(strings([system, messages]))
         self.results = list(results(messages))
 
 
@@ -44,8 +44,8 @@ class Model:
         self._server.shutdown()
         self._server.server_close()
 
-    def reply(self, messages, tools):
-        request = Request(messages)
+    def reply(self, messages, tools, system=None):
+        request = Request(messages, system)
         # The first word counts: a memory that was put into the conversation may hold the word of another.
         said = [text for text in user_texts(messages) if TALK.search(text)]
         name = TALK.search(said[0]).group() if said else None
@@ -96,7 +96,7 @@ def called(tool, tools):
 def anthropic(body, model):
     """The events of an answer of the Messages API."""
     tools = [name for tool in body.get("tools", []) if OURS.match(name := str(tool.get("name")))]
-    reply = model.reply(body.get("messages", []), tools)
+    reply = model.reply(body.get("messages", []), tools, body.get("system"))
     if isinstance(reply, str):
         start, stop = {"type": "text", "text": ""}, "end_turn"
         delta = {"type": "text_delta", "text": reply}

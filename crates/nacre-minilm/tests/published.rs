@@ -43,7 +43,7 @@ fn the_published_weights_say_the_same_in_4_bits() {
     #[expect(clippy::cast_precision_loss, reason = "a few")]
     let mean = sum / checks.len() as f32;
     assert!(mean > 0.975, "{mean}");
-    // What the question asks for is nearest to it, as in full precision.
+    // The answer is nearest to its question, as in full precision.
     let near = |left: usize, right: usize| cosine(&vectors[left], &vectors[right]);
     assert!(near(0, 1) > 0.5 && (2..8).all(|other| near(0, other) < near(0, 1) - 0.2));
 

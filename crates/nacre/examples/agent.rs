@@ -1,6 +1,6 @@
 //! An agent of your own with a memory, in one process: `cargo run --package nacre --example agent -- FOLDER`.
 //!
-//! What a session starts with, what fits a message, what is learned, what replaces what.
+//! The start of a session, the context of a message, a lesson, and a memory that replaces another.
 #![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a program, where the library is none")]
 
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -537,7 +537,7 @@ fn deletion_absent_from_shared_copies() {
     assert_eq!(holds(&home, "vantablack"), Vec::<String>::new());
 }
 
-// What reaches the prompt.
+// Text that reaches the prompt.
 
 #[test]
 fn retrieval_k_is_an_upper_bound() {

@@ -282,7 +282,7 @@ fn settings_are_shown_and_checked() {
     assert_eq!((status, &error["code"]), (2, &json!("unknown_setting")));
     assert_eq!(error["hint"], "did you mean `limits.store`?");
 
-    // What `init` writes and `--defaults` shows is a file that can be used as it is.
+    // The file that `init` writes and `--defaults` shows can be used as it is.
     home.json(["init"]);
     let defaults = home.run(["settings", "--defaults"]).stdout;
     std::fs::write(home.home().join("nacre.toml"), &defaults).unwrap();
@@ -549,7 +549,7 @@ fn models_are_listed_and_what_is_none_is_refused() {
         let (status, error) = home.error(["model", "remove", name]);
         assert_eq!((status, &error["code"]), (3, &json!("no_model")), "{name}");
     }
-    // What went wrong is said once.
+    // An error is printed once.
     let (_, error) = home.error(["model", "install", "nowhere"]);
     assert_eq!(error["message"].as_str().unwrap().matches("os error 2").count(), 1, "{error}");
     assert!(!home.home().exists(), "nothing was written");

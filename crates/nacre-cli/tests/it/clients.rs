@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::install::{User, nacre};
 
-/// What the settings of a client are written in.
+/// The format of a client's settings.
 #[derive(Clone, Copy, Debug)]
 enum Dialect {
     /// JSON with the servers under these keys, each in this shape.
@@ -74,7 +74,7 @@ const TOML: Samples = &[
     ("comments alone", "# theme = \"dark\"\n"),
 ];
 
-/// What can't be changed without a doubt, and a word of the reason.
+/// Settings that can't be changed safely, and a word of the reason.
 const BROKEN_JSON: Samples = &[
     ("{\"a\": 1\n\"b\": 2}", "is missing (line 2)"),
     ("[]", "it is not a JSON object"),
@@ -254,7 +254,7 @@ fn what_leaves_a_doubt_is_left_alone_and_says_what_to_add() {
             assert_eq!(user.all(), before, "{client}: nothing was written");
             let output = user.run(&["uninstall", client]);
             assert_eq!(user.all(), before, "{client}: nothing was written");
-            // What can't be read and does not say our name has nothing of ours.
+            // An unreadable file without our name has nothing of ours.
             assert!(text.contains("nacre") || output.status == 0, "{client}: {text:?} {output:?}");
         }
     }

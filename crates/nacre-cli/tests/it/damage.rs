@@ -230,7 +230,7 @@ fn what_can_be_read_of_a_damaged_database_is_saved() {
     assert_eq!(done["added"], 0, "trying again adds nothing twice: {done}");
     assert_eq!(fs::read(&aside).unwrap(), cut, "saving from it does not change it");
 
-    // What came back is whole: number, text, and found by its words.
+    // A recovered memory is whole: number, text, and found by its words.
     let found = home.json(["search", "memory", "--limit", "100"]);
     for hit in found["hits"].as_array().unwrap() {
         let number = hit["number"].as_u64().unwrap();

@@ -236,7 +236,7 @@ fn pages() -> Vec<String> {
 
 /// One command of a page.
 #[derive(Debug, PartialEq)]
-struct Shown {
+struct DocumentedCommand {
     line: String,
     /// The output that the page shows; `None` if it shows none.
     output: Option<String>,
@@ -244,8 +244,8 @@ struct Shown {
 
 /// Returns the commands in the fenced blocks of a page. In a `console` block they follow a `$`, and the lines after one
 /// are its output.
-fn commands(text: &str) -> Vec<Shown> {
-    let mut found: Vec<Shown> = Vec::new();
+fn commands(text: &str) -> Vec<DocumentedCommand> {
+    let mut found: Vec<DocumentedCommand> = Vec::new();
     let mut fence = None;
     for line in text.lines() {
         match (fence, line.strip_prefix("```")) {
@@ -254,9 +254,9 @@ fn commands(text: &str) -> Vec<Shown> {
             (Some("console"), None) => match (line.strip_prefix("$ "), found.last_mut()) {
                 (Some(command), _) => {
                     let command = uncommented(command);
-                    found.push(Shown { line: command.to_owned(), output: None });
+                    found.push(DocumentedCommand { line: command.to_owned(), output: None });
                 }
-                (None, Some(Shown { output, .. })) => {
+                (None, Some(DocumentedCommand { output, .. })) => {
                     let output = output.get_or_insert_default();
                     output.push_str(line);
                     output.push('\n');
@@ -266,12 +266,12 @@ fn commands(text: &str) -> Vec<Shown> {
             (Some("sh"), None) => {
                 let command = uncommented(line);
                 if !command.is_empty() {
-                    found.push(Shown { line: command.to_owned(), output: None });
+                    found.push(DocumentedCommand { line: command.to_owned(), output: None });
                 }
             }
             // In a block without a language, only Nacre's own commands count.
             (Some(""), None) if line.starts_with("nacre ") => {
-                found.push(Shown { line: uncommented(line).to_owned(), output: None });
+                found.push(DocumentedCommand { line: uncommented(line).to_owned(), output: None });
             }
             _ => {}
         }
@@ -422,8 +422,10 @@ fn fits(shown: &str, text: &str) -> bool {
 fn commands_and_their_output_are_found() {
     let text = "Text with `nacre doctor` and `nacre show\n3`.\n\n```console\n$ nacre store \"a # b\"   # stores\nStored.\n\
                 Twice.\n$ nacre get\n```\n\n```sh\n# a comment\nnacre ui  # opens\n```\n\n```json\n{ \"a\": \"nacre mcp\" }\n```\n";
-    let shown =
-        |line: &str, output: Option<&str>| Shown { line: line.into(), output: output.map(Into::into) };
+    let shown = |line: &str, output: Option<&str>| DocumentedCommand {
+        line: line.into(),
+        output: output.map(Into::into),
+    };
     assert_eq!(
         commands(text),
         [

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::sealed::Sealed;
 
 impl Sealed {
-    /// What a person sees.
+    /// The output for a person.
     #[track_caller]
     fn says<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> String {
         let output = self.run(args);
@@ -188,7 +188,7 @@ fn the_graph_over_mcp() {
     server.data("fact_upsert", &json!({ "entity": "Keystone", "key": "port", "value": "3000" }));
     let told = server.data("graph_search", &json!({ "query": "Keystone port" }));
     assert_eq!(texts(&told), ["Keystone: port = 3000"]);
-    // What is not offered is not there.
+    // A tool that is not offered does not exist.
     let relation = json!({ "subject": "A", "predicate": "owns", "object": "B" });
     let answer = server.ask("tools/call", &json!({ "name": "relation_add", "arguments": relation })).unwrap();
     assert_eq!(answer["error"]["code"], -32602, "{answer}");

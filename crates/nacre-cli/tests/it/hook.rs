@@ -27,7 +27,7 @@ fn answer(output: &Output) -> Value {
     serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("not one JSON value: {output:?}"))
 }
 
-/// What a hook puts into the conversation.
+/// Text that a hook adds to the conversation.
 #[track_caller]
 fn context<'a>(answer: &'a Value, event: &str) -> &'a str {
     let output = &answer["hookSpecificOutput"];
@@ -43,7 +43,7 @@ fn stop(session: &str, text: &str) -> Value {
     json!({ "session_id": session, "hook_event_name": "Stop", "last_assistant_message": text })
 }
 
-/// What waits in the spool.
+/// Messages that wait in the spool.
 fn spooled(home: &Sealed) -> usize {
     let folder = home.home().join("groups/main/spool");
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -60,7 +60,7 @@ fn settle(home: &Sealed, left: usize) {
     }
 }
 
-/// What is kept of a session: every line of it, sorted.
+/// All archived lines of a session, sorted.
 #[track_caller]
 fn said(home: &Sealed, session: &str) -> Vec<String> {
     let shown = home.json(["session", "show", session, "--limit", "500"]);
@@ -367,7 +367,7 @@ fn a_step_that_is_stopped_half_way_is_done_again_without_harm() {
         home.json(["status"]);
         assert_eq!((spooled(&home), said(&home, "s")), (0, expected.clone()));
     }
-    // What can't be read is set aside and hinders nothing.
+    // An unreadable message is set aside and blocks nothing.
     std::fs::write(spool.join("000000000000000000000003-1.json"), "{\"session\":").unwrap();
     std::fs::write(spool.join("000000000000000000000004-1.json"), "").unwrap();
     std::fs::write(spool.join("half.tmp-1"), "{").unwrap();

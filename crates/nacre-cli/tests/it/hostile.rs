@@ -164,7 +164,7 @@ fn content_has_its_limits() {
     check(&home, &["store", "-"], b"fine until \xff here", 2, "not UTF-8 at byte 11");
     check(&home, &["update", "1", "-"], b"\xc3", 2, "not UTF-8 at byte 0");
     check(&home, &["call", "memory_store", "-"], b"{\"content\": \"\xff\"}", 2, "not UTF-8");
-    // What fits, fits: characters are counted, not bytes.
+    // A text at the limit is accepted: characters are counted, not bytes.
     assert_eq!(home.run_with(["store", "-"], "é".repeat(2000).as_bytes()).status, 0);
 }
 

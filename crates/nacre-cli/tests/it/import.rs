@@ -206,7 +206,7 @@ fn an_import_that_is_killed_goes_on_where_it_was() {
     assert_eq!(home.run(["doctor"]).status, 0);
 }
 
-/// What an import says that has nothing to do.
+/// Output of an import that has nothing to do.
 fn undisturbed_again(home: &Sealed, import: &[&str]) -> serde_json::Value {
     let again = home.json(import.iter().copied());
     for (kind, counts) in again["kinds"].as_object().unwrap() {

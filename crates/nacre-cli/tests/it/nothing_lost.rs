@@ -1,4 +1,4 @@
-//! What was acknowledged is there: many processes on one group, some of them killed at any moment.
+//! Acknowledged writes are there: many processes on one group, some of them killed at any moment.
 //!
 //! `NACRE_STRESS=full` makes it long. `NACRE_SEED` repeats a run as far as the scheduler lets it.
 
@@ -64,22 +64,22 @@ impl Random {
 
 /// A write whose answer was read to its end.
 #[derive(Clone)]
-struct Kept {
+struct AcknowledgedWrite {
     id: String,
     content: String,
 }
 
-/// What the threads of a round share.
+/// State shared by the threads of a round.
 struct Round<'a> {
     home: &'a Sealed,
     /// The newest acknowledged write: a reader that looks for it has to find it.
-    newest: Mutex<Option<Kept>>,
+    newest: Mutex<Option<AcknowledgedWrite>>,
     over: AtomicBool,
 }
 
 impl Round<'_> {
-    fn keep(&self, kept: &mut Vec<Kept>, id: &Value, content: String) {
-        let write = Kept { id: id.as_str().expect("an id").to_owned(), content };
+    fn keep(&self, kept: &mut Vec<AcknowledgedWrite>, id: &Value, content: String) {
+        let write = AcknowledgedWrite { id: id.as_str().expect("an id").to_owned(), content };
         *self.newest.lock().unwrap() = Some(write.clone());
         kept.push(write);
     }
@@ -107,7 +107,7 @@ impl Writer {
     }
 
     /// Makes `writes` writes and returns those that were acknowledged: all of them, unless it is doomed.
-    fn run(&self, round: &Round<'_>, mut random: Random, writes: usize) -> Vec<Kept> {
+    fn run(&self, round: &Round<'_>, mut random: Random, writes: usize) -> Vec<AcknowledgedWrite> {
         let mut kept = Vec::new();
         let mut server = None;
         for _ in 0..writes {
@@ -184,7 +184,7 @@ fn read(round: &Round<'_>, mut search: impl FnMut(&str) -> Value) -> usize {
 }
 
 /// Runs writers and readers at once and returns what was acknowledged.
-fn run(home: &Sealed, writers: &[Writer], writes: usize, random: &mut Random) -> Vec<Kept> {
+fn run(home: &Sealed, writers: &[Writer], writes: usize, random: &mut Random) -> Vec<AcknowledgedWrite> {
     let round = Round { home, newest: Mutex::new(None), over: AtomicBool::new(false) };
     /// A writer that fails ends the round too, or the readers would go on for ever.
     struct Over<'a>(&'a AtomicBool);
@@ -222,8 +222,8 @@ fn run(home: &Sealed, writers: &[Writer], writes: usize, random: &mut Random) ->
 }
 
 #[track_caller]
-fn check_kept(kept: &[Kept], mut get: impl FnMut(&str) -> Value) {
-    for Kept { id, content } in kept {
+fn check_kept(kept: &[AcknowledgedWrite], mut get: impl FnMut(&str) -> Value) {
+    for AcknowledgedWrite { id, content } in kept {
         assert_eq!(get(id)["content"], *content, "{id} was acknowledged");
     }
     let ids: BTreeSet<_> = kept.iter().map(|kept| &kept.id).collect();

@@ -1,4 +1,4 @@
-//! What comes with the program: a report for support, a unit that keeps the server running, the manual and completions.
+//! Parts of the package: a report for support, a unit that keeps the server running, the manual and completions.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ fn self_check_tries_everything_and_tells_nothing_of_what_is_remembered() {
     for name in ["program", "memory", "meaning", "agents", "server", "home", "group"] {
         assert!(names.contains(&name), "{name} in {names:?}");
     }
-    // What is wrong with the home is in it, and in the exit code.
+    // The report and the exit code show problems of the home.
     let file = sealed.database("main");
     std::fs::write(&file, b"this is no database, however long it may be").unwrap();
     let done = sealed.run(["self-check"]);

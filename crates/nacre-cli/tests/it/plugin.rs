@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::sealed::{Mcp, Output, Sealed};
 
-/// What a plugin says about itself.
+/// A plugin's description of itself.
 const HELLO: &str = r#"{"id":0,"protocol":1,"name":"Test","version":"1.0","hooks":["turn","memory_brief"]}"#;
 
 /// The most that a turn may take here: far more than its limit, for the machine may be busy, and far less
@@ -243,7 +243,7 @@ fn what_does_not_start_is_said() {
     let left_out = place.turn("hello")["left_out"][0].clone();
     let left_out = left_out.as_str().unwrap();
     assert!(left_out.starts_with("plugin gone: does not start: `no/such/program`"), "{left_out}");
-    // What others may write is not trusted.
+    // A file that others may write is not trusted.
     let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666);
     std::fs::set_permissions(&file, mode).unwrap();
     let left_out = place.turn("hello")["left_out"][0].clone();

@@ -24,7 +24,7 @@ pub struct Sealed {
     home: PathBuf,
 }
 
-/// What a finished process left.
+/// Output and status of a finished process.
 #[derive(Debug)]
 pub struct Output {
     /// The exit code; -1 where a signal ended it.
@@ -88,7 +88,7 @@ impl Sealed {
             .env("NACRE_HOME", &self.home)
             .env("NACRE_NOW", NOW)
             .env("TZ", "UTC")
-            // What a turn puts in must not depend on how busy the machine is.
+            // The context of a turn must not depend on how busy the machine is.
             .env("NACRE_TURN_TIME_LIMIT_MS", "60000")
             .current_dir(&self.folder);
         command.args(args);

@@ -32,7 +32,7 @@ fn arguments(tools: &[(String, Value)], name: &str) -> Vec<String> {
     tool["inputSchema"]["properties"].as_object().unwrap().keys().cloned().collect()
 }
 
-/// What a hook puts into the conversation at a minute of the day.
+/// Text that a hook adds to the conversation at a minute of the day.
 fn hook(home: &Sealed, minute: u32, event: &str, mut input: Value) -> String {
     input["hook_event_name"] = event.into();
     let now = format!("2026-02-18T15:{minute:02}:00Z");
@@ -194,7 +194,7 @@ fn gated_from_an_empty_home_to_an_approved_fact() {
     has(&text(&mut server, "memory_search", &json!({ "query": "Utrecht" })), &["memory/CORE.md"]);
     has(&text(&mut server, "memory_get", &json!({ "path": "memory/CORE.md" })), &["Lives in Utrecht"]);
     server.close();
-    // What was approved can be taken back, and the difference says so.
+    // An approved change can be reverted, and the diff shows it.
     let reverted = home.run_at_terminal(["revert", "1"]).stdout;
     has(&reverted, &["-- Lives in Utrecht"]);
 }
@@ -370,7 +370,7 @@ fn nanoclaw_from_a_seeded_graph_to_a_lesson() {
         let found = server.data("graph_search", &json!({ "query": question, "topK": 3 }));
         assert_eq!(found["hits"][0]["text"], answer, "{question}: {found}");
     }
-    // What an entity owns, and everything known of it where the attribute is not.
+    // The things that an entity owns, and all its facts if the attribute is unknown.
     home.json(["graph", "relation", "add", "User", "owns", "Keystone"]);
     let owned = server.data("graph_search", &json!({ "query": "What projects does User own?" }));
     assert_eq!(owned["hits"][0]["text"], "User → owns → Keystone", "{owned}");
@@ -479,7 +479,7 @@ fn koshi_from_a_stored_bug_to_the_archive() {
         assert_eq!(hit[field], value, "{field}: {hit}");
     }
     assert!(hit["session_id"].is_string(), "{hit}");
-    // Who wrote it can be asked for.
+    // A search can ask for the author.
     let by = |server: &mut Mcp, source: &str| {
         let asked = json!({ "query": "payment", "source": source });
         server.data("memory_query", &asked)["hits"].as_array().unwrap().len()

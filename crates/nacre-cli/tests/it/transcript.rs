@@ -136,7 +136,7 @@ fn check(home: &Sealed, writers: usize) {
     let messages = context["messages"].as_array().unwrap();
     assert_eq!(messages.last().unwrap()["id"], "last");
     let covered = messages[0]["covers"][1].as_str();
-    // What is neither covered nor shown would be lost to the model.
+    // A message that is neither summarised nor shown would be lost to the model.
     let order: Vec<&str> = now
         .iter()
         .filter(|line| line["role"] != "summary")
@@ -271,7 +271,7 @@ fn the_end_of_a_session_is_summed_up_only_where_there_is_a_transcript() {
     for (session, expected) in [("theirs", 0), ("ours", 1), ("ours", 1)] {
         let input = json!({ "hook_event_name": "SessionEnd", "session_id": session }).to_string();
         assert_eq!(home.run_with(["hook"], input.as_bytes()).status, 0);
-        // What is heard is taken in by another process, or by the next command.
+        // Another process or the next command imports the message.
         for _ in 0..100 {
             if entries() == expected
                 && !home

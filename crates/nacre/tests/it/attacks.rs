@@ -160,7 +160,7 @@ fn orders_in_a_pasted_page_reached_an_unasked_injection() {
     assert_eq!(injected_orders(&mut place), Vec::<&str>::new());
 }
 
-/// What a tool returned in a trusted session, in a transcript that Nacre keeps.
+/// The output of a tool in a trusted session, in a transcript that Nacre keeps.
 #[test]
 fn orders_in_the_output_of_a_tool_reached_an_unasked_injection() {
     let mut place = place_of_a_person();
@@ -324,7 +324,7 @@ fn strangers_walked_five_thousand_steps_and_changed_nothing_of_the_person() {
             Ok(answer) => format!("{}{}", answer.text, answer.data),
             Err(error) => error.to_string(),
         };
-        // What the caller itself wrote may come back to it.
+        // The caller may get its own words back.
         let is_own = asked.contains(CANARY) || answer.contains(&format!("{CANARY} "));
         assert!(
             is_own || !answer.contains(&format!("code is {CANARY}")),

@@ -119,7 +119,7 @@ fn templates_are_no_memory() {
         assert_eq!(found["hits"], json!([]), "{query}");
     }
     assert_eq!(nacre::status(&place.view()).unwrap().graph.facts, 0);
-    // What somebody adds is found, and what stands around it is not.
+    // The lines that somebody added are found, the template around them is not.
     let user = std::fs::read_to_string(file(&place, "USER.md")).unwrap();
     write(
         &place,

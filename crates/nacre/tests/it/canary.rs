@@ -43,7 +43,7 @@ const CANARIES: &[&str] = &[
     "skorvindale",
 ];
 
-/// What stands around them, ids, paths, and nothing.
+/// Text around the canaries, ids, paths, and nothing.
 const PROBES: &[&str] = &[
     "",
     "x",
@@ -460,13 +460,13 @@ fn no_tool_tells_a_shared_session_what_is_private() {
     unchanged(&place, &before);
 }
 
-/// What a shared session says of private things by their own names.
+/// Answers to a shared session that names private things.
 #[test]
 fn writes_of_a_shared_session_neither_tell_nor_change_what_is_private() {
     let mut place = planted();
     let before = private_rows(&place);
     let word = |n: usize| CANARIES[n];
-    // What the caller says itself comes back to it; nothing else does.
+    // Only the caller's own words come back to it.
     let unsaid = |answer: &Result<Answer, Error>, said: &[&str]| {
         let mut text = match answer {
             Ok(answer) => format!("{} {}", answer.text, answer.data),

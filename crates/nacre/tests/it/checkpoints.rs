@@ -103,7 +103,7 @@ fn what_is_restored_is_what_was_saved() {
     assert!(place.call("graph_search", json!({ "query": "Petra port" })).text.contains("Lübeck"));
     assert!(place.call("memory_search", json!({ "query": "boat Travemünde" })).text.contains("boat.md"));
     place.check();
-    // What was done was done, and the chain holds.
+    // Completed writes are still there, and the chain verifies.
     assert!(nacre::status(&place.view()).unwrap().audit_rows > rows_before);
     assert_eq!(place.view().verify_audit().unwrap().problem, None);
 

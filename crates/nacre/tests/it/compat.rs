@@ -295,7 +295,7 @@ fn the_memory_tool_never_leaves_its_folder() {
     assert_eq!(fs::read_to_string(outside.join("secret.md")).unwrap(), "theirs");
     assert_eq!(fs::read_to_string(group.join("SOUL.md")).unwrap(), "soul");
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
-    // What it writes is its owner's alone, and hidden files are neither shown nor taken along.
+    // Its files are readable by their owner only; hidden files are neither listed nor copied.
     check(
         &mut place,
         &json!({ "command": "create", "path": "/memories/d/own.md", "file_text": "x" }),
@@ -350,7 +350,7 @@ fn the_policy_decides_about_memories() {
     person.actor = Actor::Person;
     proposal::approve(&mut place.view_of(&person), 1).unwrap();
     assert!(there(&place));
-    // What could not be done is said at once, and what fails then is not marked as done.
+    // A failure is reported at once, and a call that failed is not marked as done.
     check(&mut place, &create, "File /memories/a.md already exists", true);
     place.call("memory_tool", json!({ "command": "delete", "path": "/memories/a.md" }));
     fs::remove_file(place.group.folder().join("memories/a.md")).unwrap();
@@ -407,7 +407,7 @@ fn secrets_and_what_is_private_stay_so() {
     assert!(place.group.folder().join("memories/p/diary.md").exists());
 }
 
-/// What is masked is not found by what it is made of, and goes by what is shown.
+/// A masked text is not found by its hidden part, and is deleted by its shown form.
 #[test]
 fn observations_are_searched_and_deleted_as_they_are_shown() {
     let mut place = place(&[]);
@@ -537,7 +537,7 @@ fn the_memory_server_does_what_the_official_one_does() {
     let opened = server(&mut place, "open_nodes", json!({ "names": ["Bob", "Nobody"] }));
     assert_eq!(opened, json!({ "entities": [bob], "relations": [knows] }));
     assert_eq!(server(&mut place, "open_nodes", json!({ "names": [] })), empty);
-    // What goes, and what is not there.
+    // Deleting an entity, and one that does not exist.
     let gone = |what: &str| json!({ "success": true, "message": format!("{what} deleted successfully") });
     let one = json!({ "deletions": [{ "entityName": "Alice", "observations": ["has a dog", "never said"] }, { "entityName": "Nobody", "observations": ["x"] }] });
     assert_eq!(server(&mut place, "delete_observations", one), gone("Observations"));
@@ -584,7 +584,7 @@ fn the_memory_server_shows_what_the_graph_knows() {
         server(&mut place, "open_nodes", json!({ "names": ["default_user"] }))["entities"],
         json!([user])
     );
-    // What no graph can use is refused, with all that came with it.
+    // An unusable record is refused, and so is everything in the same call.
     let error = place.try_call(
         "create_entities",
         json!({ "entities": [node("Ok", "person", &[]), node("they", "person", &[])] }),
@@ -663,7 +663,7 @@ fn memories_of_mem0_belong_to_whom_they_are_of() {
     assert_eq!(place.refused("mem0_delete", json!({ "filters": {} })), "bad_argument");
     assert_eq!(place.refused("mem0_update", json!({ "id": second[0]["id"] })), "bad_argument");
     assert_eq!(place.refused("mem0_delete", json!({ "ids": [id] })), "no_entry");
-    // What expires is not given out then.
+    // An expired memory is not returned.
     place.call("mem0_add", json!({ "user_id": "cy", "messages": [{ "role": "user", "content": "The code is 5" }], "expiration_date": "2026-01-20" }));
     assert_eq!(ids(&mut place, json!({ "filters": { "user_id": "cy" } })).len(), 1);
     place.later(10);

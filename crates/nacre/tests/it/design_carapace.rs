@@ -173,7 +173,7 @@ fn a_search_filters_and_says_how_relevant() {
     assert_eq!(place.found(json!({ "query": "kennel" })), [] as [i64; 0]);
 }
 
-/// What replaces another names it: the old one stays for review, out of search and brief, and goes after 90 days, when the
+/// A successor names its predecessor: the old entry stays for review, out of search and brief, and goes after 90 days, when the
 /// memory is opened. What is deleted is gone at once.
 #[test]
 fn superseded_is_kept_for_a_season_and_deleted_is_gone() {

@@ -38,7 +38,7 @@ fn person(place: &Place) -> Caller {
     Caller::person("terminal".parse().unwrap(), place.caller.now)
 }
 
-/// What a session starts with, as the host gives it.
+/// The startup context of a session, as the host passes it.
 fn boot(place: &mut Place, visibility: Visibility) -> Value {
     let caller = Caller { visibility, ..person(place) };
     nacre::call(&mut place.view_of(&caller), "memory_boot", json!({})).unwrap().data

@@ -59,7 +59,7 @@ fn koshi_ranks_by_what_helped_and_deletes_nothing() {
                 place.call(tool, json!({ "id": number }));
             }
         }
-        // What agents are shown by memory_query, a person can have explained.
+        // A person can have the answer of memory_query explained.
         place.caller.actor = Actor::Person;
         let hits =
             place.call("memory_search", json!({ "query": "zebra", "explain": true })).data["hits"].clone();

@@ -281,7 +281,7 @@ fn what_is_no_document_is_left_out_and_what_cannot_be_read_is_named() {
     let documents = nacre::status(&place.view()).unwrap().documents;
     assert_eq!((documents.indexed, documents.chunks, documents.skipped), (5, 3, 2));
 
-    // What becomes readable is read.
+    // A file that becomes readable is read.
     place.write("binary.md", "now text with an ocelot");
     assert_eq!(place.best("ocelot"), "binary.md#L1-L1");
 }

@@ -38,7 +38,7 @@ impl Animals {
         match (water, land) {
             (true, _) => vec![1.0, 0.0, 0.0],
             (_, true) => vec![0.0, 1.0, 0.0],
-            // What this model does not take.
+            // A text that this model refuses.
             _ if text.contains("unspeakable") => Vec::new(),
             _ => vec![0.0, 0.0, 1.0],
         }

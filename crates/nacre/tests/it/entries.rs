@@ -355,7 +355,7 @@ fn the_same_is_stored_once_and_the_similar_is_named() {
     assert_eq!((&similar["number"], &similar["resembles"]), (&json!(2), &first["id"]));
     let other = place.call("memory_store", json!({ "content": "The bike is in the cellar" })).data;
     assert!(other.get("resembles").is_none() && other.get("duplicate_of").is_none());
-    // What replaces another is not told that it resembles it.
+    // A successor is not reported as similar to its predecessor.
     let replacing = place
         .call(
             "memory_store",
@@ -414,7 +414,7 @@ fn a_store_lost_the_words_around_our_own() {
         place.call("memory_store", json!({ "content": content }));
         assert_eq!(place.call("memory_get", json!({ "id": number + 2 })).data["content"], content);
     }
-    // What is kept can't close the frame of a brief.
+    // A memory can't close the frame of a brief.
     let brief = place.call("memory_brief", json!({})).text;
     assert_eq!(brief.matches("</memory>").count(), 1, "{brief}");
     assert_eq!(nacre::strip_injected(&brief), "");

@@ -43,7 +43,7 @@ fn a_file_or_some_lines_of_it() {
         assert_eq!((&shown["text"], &shown["lines"]), (&json!(text), &lines), "{arguments}");
         assert_eq!((&shown["path"], &shown["total_lines"]), (&json!(path), &json!(3)), "{arguments}");
     }
-    // What is not there is empty, not an error.
+    // A missing folder is empty, not an error.
     assert_eq!(
         get(&mut place, json!({ "path": "nothing.md" })),
         json!({ "path": "nothing.md", "text": "", "total_lines": 0 })
@@ -200,7 +200,7 @@ fn who_reads_of_the_infrastructure_is_marked() {
     let mut seen = nacre::status(&place.view()).unwrap().infrastructure_seen;
     seen.sort();
     assert_eq!(seen, ["graph", "one", "three", "two"]);
-    // What is not there tells nothing.
+    // A missing file reveals nothing.
     place.caller.session = "four".parse().unwrap();
     assert_eq!(get(&mut place, json!({ "path": "memory/tools-none.md" })).get("infrastructure_seen"), None);
     place.check();

@@ -39,7 +39,7 @@ impl Place {
         self.call("graph_search", json!({ "query": query })).data
     }
 
-    /// What is answered, best first.
+    /// Answers, best first.
     pub fn ask(&mut self, query: &str) -> Vec<String> {
         texts(&self.told(query))
     }
@@ -123,7 +123,7 @@ fn the_same_value_again_writes_nothing() {
     assert_eq!(place.audit_count(), rows);
     assert_eq!(place.relations(json!({})), ["Petra owns Keystone"]);
 
-    // What it weighs may change with the value known: then there is something to record.
+    // A changed weight of a known value is a change to record.
     let arguments = json!({ "entity": "Keystone", "key": "port", "value": "3000", "importance": 0.9,
         "permanent": true, "category": "project" });
     let weighed = place.call("fact_upsert", arguments.clone()).data;

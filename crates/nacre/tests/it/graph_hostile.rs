@@ -193,7 +193,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..40)
 }
 
-/// Who is whom, and one current value by entity and key: kept by each entity itself, with the moment it was said.
+/// A plain model: aliases, and one current value for each entity and key, with its time.
 #[derive(Default)]
 struct Model {
     /// The merges that hold: who went, and into whom.
@@ -319,7 +319,7 @@ proptest! {
     }
 }
 
-/// What no call could have said does not come in by an import either, and then nothing of it does.
+/// An import with a record that no call accepts is refused as a whole.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a forged file is what is wanted")]
 fn an_import_is_checked_like_a_call() {

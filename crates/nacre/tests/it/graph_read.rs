@@ -57,7 +57,7 @@ fn documents_are_followed() {
     assert_eq!(place.relations(json!({})), NONE);
     let then = place.call("fact_list", json!({ "key": "port", "as_of": noon() })).data;
     assert_eq!(then["facts"][0]["value"], "3000");
-    // What goes out of the file goes out of the graph.
+    // A line that leaves the file leaves the graph.
     place.take_away("keystone.md");
     assert_eq!(place.facts(), NONE);
     assert_eq!(place.ask("Keystone port"), NONE);
@@ -85,7 +85,7 @@ fn what_a_person_said_survives_the_file_being_touched() {
         place.later(1).put("keystone.md", &version);
         assert_eq!(place.fact("Keystone", "port")["value"], "4100", "{version}");
     }
-    // What a person said is no document's to take away.
+    // A document can't remove a fact that a person stated.
     place.later(1).put("keystone.md", "# Keystone\n- port: 4100\n");
     place.take_away("keystone.md");
     assert_eq!(place.facts(), ["Keystone.port = 4100"]);

@@ -77,7 +77,7 @@ fn names_are_found_however_they_are_written() {
     }
 }
 
-// What went wrong elsewhere: section 2.
+// Defects of other systems.
 
 #[test]
 fn port_is_no_word_for_where_something_runs() {
@@ -294,7 +294,7 @@ fn what_is_often_recalled_together_comes_along() {
         place.set("Clock", "day", &time.to_string());
     }
     assert_eq!(linked(&mut place), [("Keystone: port = 3000".to_owned(), 50.0)]);
-    // What holds no longer does not come along, and neither does what is gone.
+    // Ended and deleted relations are left out.
     place.later(1).set("Keystone", "port", "5000");
     assert_eq!(linked(&mut place), []);
 }

@@ -482,10 +482,10 @@ fn an_entry_says_where_it_came_from() {
         (&imported["format"], &imported["path"], &imported["line"], &imported["author"]),
         (&json!("openclaw"), &json!("memory/2025-11-03.md"), &json!(2), &json!("agent"))
     );
-    // What MEMORY.md says is as private as the file is.
+    // Facts from MEMORY.md are as private as the file.
     let id = place.finds("cello")["id"].clone();
     assert_eq!(place.call("memory_get", json!({ "id": id })).data["private"], true);
-    // Who deletes it deletes what tells of it, and it does not come again.
+    // Deleting it deletes the memories made from it, and the next import leaves it out.
     place.call("memory_delete", json!({ "id": id }));
     let again = import(&mut place, "openclaw", &source.path(""));
     assert_eq!(told(&again), ["document 0/0/2", "entry 0/0/3 1 kept"]);
@@ -568,7 +568,7 @@ fn what_the_graph_has_no_room_for_becomes_entries() {
     assert_eq!(told(&again), ["entry 0/0/51", "fact 0/0/101"]);
 }
 
-/// What followed an opening mark, and a line in the form of a listing, was lost on the way in.
+/// Text after an opening mark, and a line in the form of a listing, was lost on import.
 #[test]
 fn an_import_lost_the_words_around_our_own() {
     let texts = [
@@ -727,7 +727,7 @@ fn the_same_words_are_one_entry() {
     place.store("Likes storks");
     let report = import(&mut place, "openclaw", &source.path(""));
     assert_eq!(told(&report), ["entry 1/0/2"]);
-    // What was here before is not changed by a change of the source.
+    // A memory that was here before is not changed by a change of the source.
     source.write("MEMORY.md", "- Likes herons\n- Likes storks a lot\n");
     let report = import(&mut place, "openclaw", &source.path(""));
     assert_eq!(told(&report), ["entry 1/0/1"]);
@@ -816,7 +816,7 @@ fn what_is_private_at_its_source_is_private_here_whatever_it_becomes() {
         assert!(seen(&mut place, nacre::Visibility::Private, word), "{word}");
         assert_eq!(seen(&mut place, nacre::Visibility::Shared, word), shared, "{word}");
     }
-    // What becomes private there becomes so here.
+    // A file that becomes private at the source becomes private here.
     source.write("ws/memory/open.md", "---\nprivate: true\n---\n- A crane\n");
     assert!(told(&import(&mut place, "openclaw", &source.path("ws"))).contains(&"entry 0/1/1".to_owned()));
     assert!(!seen(&mut place, nacre::Visibility::Shared, "crane"));

@@ -247,7 +247,7 @@ fn what_should_not_be_read_is_not() {
     let skipped: Vec<&str> = done.skipped.iter().map(|note| note.path.as_str()).collect();
     assert_eq!(skipped, ["huge.md", "junk.md"]);
     assert_eq!(done.others["bin"], 1);
-    // What can't be read is not tried again.
+    // An unreadable file is not tried again.
     place.later(1);
     let again = extract(&mut place, root);
     assert_eq!((again.read, again.skipped.len()), (0, 2));
@@ -270,7 +270,7 @@ fn shared_sessions_do_not_see_what_is_private() {
     let hits =
         place.call("memory_search", json!({ "query": "clock", "scope": ["items"] })).data["hits"].clone();
     assert_eq!(hits.as_array().unwrap().len(), 1);
-    // What a file says of itself may change without anything else.
+    // The header of a file may change without anything else.
     write(folder.path(), "diary.md", "---\nprivate: false\n---\n\nNote: the clock is slow.\n");
     extract(&mut place, folder.path());
     assert_eq!(items(&mut place, json!({})).len(), 2);

@@ -67,11 +67,11 @@ mod boot;
 mod turn;
 // Roles: what each may do, other groups, and what skills are handed over.
 mod roles;
-// What is private, planted everywhere and looked for by a shared session in every way.
+// Private words, planted everywhere and searched for by a shared session in every way.
 mod canary;
-// What a private session writes down, and how it is shown to shared ones.
+// Writes of a private session, and how they are shared.
 mod private_writes;
-// What every call passes: schema, roles, limits, redaction, audit, events.
+// Checks that every call passes: schema, roles, limits, redaction, audit, events.
 mod pipeline;
 // The knowledge graph: facts, relations and names.
 mod graph;
@@ -103,7 +103,7 @@ mod maintain;
 mod settings;
 // Profiles: what designs disagree about, and the page of it.
 mod profiles;
-// What must hold for any input.
+// Properties of any input.
 mod properties;
 // One memory on several machines.
 mod past;

@@ -74,7 +74,7 @@ fn every_job_says_when_it_is_due_and_what_it_did() {
     assert_eq!(unknown.code(), "no_job");
     let all = nacre::maintain::run(&mut place.view_of(&caller), &JobSelection::All).unwrap();
     assert_eq!(all.len(), JOBS.len(), "what is asked for runs, due or not");
-    // What did nothing left no trace in the audit log.
+    // A job that did nothing left no row in the audit log.
     assert_eq!(nacre::status(&place.view()).unwrap().audit_rows, 1);
 }
 

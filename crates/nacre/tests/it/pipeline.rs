@@ -1,4 +1,4 @@
-//! What every call passes.
+//! Checks that every call passes.
 
 use std::sync::{Arc, Mutex};
 
@@ -118,7 +118,7 @@ fn limits_are_counted_per_session_in_the_database() {
     );
     place.store("one");
     place.call("memory_store", json!({ "content": "two", "supersedes": 1 }));
-    // What is there already costs nothing.
+    // A duplicate does not count against the limit.
     place.store("two");
     // A refused call costs nothing either, and nothing of it stays.
     let error = place.try_call("memory_store", json!({ "content": "three", "supersedes": 2 })).unwrap_err();

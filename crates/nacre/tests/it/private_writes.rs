@@ -1,4 +1,4 @@
-//! What an agent writes down in a private session: hidden from shared sessions, seen by all private ones, and shown to shared
+//! Writes of an agent in a private session: hidden from shared sessions, seen by all private ones, and shown to shared
 //! ones when a person says so.
 
 use nacre::{Caller, Visibility, daily};

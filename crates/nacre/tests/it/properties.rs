@@ -1,4 +1,4 @@
-//! What must hold for any input.
+//! Properties of any input.
 
 use std::collections::BTreeMap;
 

@@ -92,7 +92,7 @@ fn only_a_person_decides() {
         assert_eq!(proposal::revert(&mut group.enter(&caller).unwrap(), 1).unwrap_err().code(), code);
         assert_eq!(proposal::rebase(&mut group.enter(&caller).unwrap(), 1).unwrap_err().code(), code);
     }
-    // What a client says is noted, for the session that proposed it alone.
+    // A client's answer is noted for the session that proposed the change, and no other.
     let other = Caller { session: "other".parse().unwrap(), ..place.caller.clone() };
     assert_eq!(proposal::answered(&mut place.view_of(&other), 1, true).unwrap_err().code(), "no_proposal");
     let agent = place.caller.clone();
@@ -382,7 +382,7 @@ fn under_gated_every_write_waits() {
     }
     assert_eq!(nacre::status(&place.view()).unwrap().pending, 6);
     assert_eq!(place.found(json!({ "query": "Luna" })), [] as [i64; 0]);
-    // What makes no sense is refused at once, and what is known already is no proposal.
+    // An invalid change is refused at once, and one without effect is no proposal.
     assert_eq!(place.refused("memory_delete", json!({ "id": 77 })), "no_entry");
     assert_eq!(place.refused("memory_store", json!({ "content": "" })), "bad_argument");
     let known = place.call("memory_store", json!({ "content": "the user  likes TEA" })).data;

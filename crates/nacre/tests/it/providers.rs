@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// A key that no pattern of the redaction knows.
 const KEY: &str = "Zq7-plain-Key-93";
 
-/// What the server does with a request.
+/// The server's answer to a request.
 #[derive(Clone, Copy)]
 enum Reply {
     /// Vectors that tell the texts apart; `bad` texts make it 400.
@@ -41,7 +41,7 @@ enum Reply {
 
 /// One request as it came.
 #[derive(Clone)]
-struct Asked {
+struct ProviderRequest {
     head: String,
     body: Value,
 }
@@ -49,7 +49,7 @@ struct Asked {
 /// Answers requests in the order of a script; its last line goes for all that follow.
 struct Server {
     url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<ProviderRequest>>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -58,7 +58,7 @@ impl Server {
     fn start(script: &[Reply]) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (asked, stop) = (Arc::<Mutex<Vec<Asked>>>::default(), Arc::new(AtomicBool::new(false)));
+        let (asked, stop) = (Arc::<Mutex<Vec<ProviderRequest>>>::default(), Arc::new(AtomicBool::new(false)));
         let script = script.to_vec();
         let (log, stopped) = (asked.clone(), stop.clone());
         let thread = std::thread::spawn(move || {
@@ -79,7 +79,7 @@ impl Server {
         Server { url, asked, stop, thread: Some(thread) }
     }
 
-    fn asked(&self) -> Vec<Asked> {
+    fn asked(&self) -> Vec<ProviderRequest> {
         self.asked.lock().unwrap().clone()
     }
 }
@@ -92,7 +92,7 @@ impl Drop for Server {
     }
 }
 
-fn receive(mut stream: &TcpStream) -> Option<Asked> {
+fn receive(mut stream: &TcpStream) -> Option<ProviderRequest> {
     stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let mut bytes = Vec::new();
     let mut part = [0; 4096];
@@ -103,7 +103,7 @@ fn receive(mut stream: &TcpStream) -> Option<Asked> {
             let length = head.to_ascii_lowercase();
             let length = length.split("content-length: ").nth(1)?.lines().next()?.parse::<usize>().ok()?;
             if bytes.len() >= end + 4 + length {
-                return Some(Asked { head, body: serde_json::from_slice(&bytes[end + 4..]).ok()? });
+                return Some(ProviderRequest { head, body: serde_json::from_slice(&bytes[end + 4..]).ok()? });
             }
         }
         match stream.read(&mut part) {
@@ -113,7 +113,7 @@ fn receive(mut stream: &TcpStream) -> Option<Asked> {
     }
 }
 
-fn respond(mut stream: TcpStream, reply: Reply, request: &Asked) {
+fn respond(mut stream: TcpStream, reply: Reply, request: &ProviderRequest) {
     let texts: Vec<&str> =
         request.body["input"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
     let is_bad = |text: &&str| text.contains("bad");

@@ -43,7 +43,7 @@ fn a_standing_instruction_that_applies_comes_beside_the_hits() {
     assert_eq!(texts(&answer.data["standing"]), [applies]);
     assert!(answer.text.contains("that may apply:\n[session s] user: Always write dates"), "{}", answer.text);
 
-    // What somebody else says is nobody's instruction.
+    // The words of a third person are no instruction.
     let mut place = Place::with("balanced", &["search.without=[\"instruction\"]"]);
     import(&mut place, &conversation("Mallory"));
     assert_eq!(ask(&mut place).data["standing"], Value::Null);
@@ -146,7 +146,7 @@ fn a_change_of_language_makes_the_index_anew() {
     );
     place.reopen();
     assert_eq!(by_words(&mut place), 1);
-    // What is written and taken out again is in the new language too.
+    // Texts that were stored and deleted use the new language too.
     let number = place.store("Die Schulen schließen");
     place.call("memory_delete", json!({ "id": number }));
     place.check();

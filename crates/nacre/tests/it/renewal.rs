@@ -183,7 +183,7 @@ fn writes_meanwhile_have_vectors_of_this_model_and_make_some_more() {
     assert_eq!((made, all), (65, 604), "its own, and a share of the others");
     let found = answer(&mut place, "heron at the pond");
     assert!(by_vectors(&found["hits"][0]), "{found:#}");
-    // What was changed or is gone is not made again.
+    // A changed or deleted passage is not embedded again.
     let old = place.found(json!({ "query": "answer in one sentence" }))[0];
     place.call("memory_update", json!({ "id": number, "content": "The heron comes at dawn" }));
     place.call("memory_delete", json!({ "id": old }));
@@ -338,7 +338,7 @@ fn documents_that_were_cut_otherwise_are_read_again_and_nothing_else_is_made() {
         meta(&database(&place), "analyser").unwrap().split(' ').map(str::to_owned).collect();
     parts[2] = "0".into();
     db.execute("UPDATE meta SET value = ?1 WHERE key = 'analyser'", [parts.join(" ")]).unwrap();
-    // What the older one made of it.
+    // The vector of the older model.
     db.execute("UPDATE passages SET hash = 'older' WHERE kind = 'chunk'", []).unwrap();
     drop(db);
     place.reopen();

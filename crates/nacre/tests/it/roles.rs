@@ -52,7 +52,7 @@ fn two_groups(settings: &[&str]) -> Place {
     let mut place = Place::with("balanced", settings);
     let open = json!({ "content": "The admin prefers concise answers about the harbour", "private": false });
     place.call("memory_store", open);
-    // What an agent notes in a private session is as private as what it marks.
+    // An agent's note in a private session is as private as one marked private.
     place.store("The harbour key is hidden");
     place.call("fact_upsert", json!({ "entity": "Petra", "key": "port", "value": "Kiel", "private": false }));
     place.group = place.home.group(&"blog".parse().unwrap(), noon()).unwrap();

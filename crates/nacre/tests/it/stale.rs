@@ -113,7 +113,7 @@ fn every_answer_says_that_a_memory_is_stale() {
     let request = turn::Request::new("Where is the importer of heron?");
     let turn = turn::run(&mut work.place.view(), &request).unwrap();
     assert!(turn.markdown.contains(mark), "{}", turn.markdown);
-    // What was injected is recognised when it comes back.
+    // Injected text is recognised when it comes back.
     assert_eq!(nacre::strip_injected(&turn.markdown).trim(), "");
 }
 

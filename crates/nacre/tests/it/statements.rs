@@ -13,7 +13,7 @@ use crate::sealed::{Engine, Place, new_database, noon, postgres_server};
 /// The floors that speak to SQLite itself.
 const ENGINE: &[&str] = &["store/", "index/"];
 
-/// What only the engine of one database understands.
+/// Words that only one database engine understands.
 const ENGINE_ONLY: &[&str] = &["rusqlite", "last_insert_rowid", "INSERT OR", "rowid"];
 
 /// How many statements of a file are assembled from parts that this test can't know. The list may only shrink.
@@ -49,7 +49,7 @@ const SQLITE_ONLY: &[&str] = &[
 ];
 const SERVER_ONLY: &[&str] = &["counters", "postings"];
 
-/// What a whole statement begins with.
+/// First words of a whole statement.
 const BEGINNINGS: &[&str] = &["SELECT ", "INSERT INTO ", "UPDATE ", "DELETE FROM ", "WITH "];
 
 #[test]

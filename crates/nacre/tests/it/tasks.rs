@@ -106,7 +106,7 @@ fn nothing_waits_for_itself() {
     let unknown =
         place.try_call("task_add", json!({ "description": "x", "blocked_by": ["TASK-099"] })).unwrap_err();
     assert_eq!(unknown.code(), "no_task");
-    // What waits can't be started or done.
+    // A waiting task can't be started or done.
     let blocked = place.try_call("task_update", json!({ "action": "start", "id": "1" })).unwrap_err();
     assert_eq!(blocked.to_string(), "TASK-001 is blocked by TASK-002");
     assert_eq!(place.refused("task_update", json!({ "action": "done", "id": "1" })), "blocked");

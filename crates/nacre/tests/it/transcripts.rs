@@ -48,7 +48,7 @@ pub fn talk(place: &mut Place, session: &str, messages: usize) {
     }
 }
 
-/// What looks like a credential.
+/// A text in the form of a credential.
 fn token() -> String {
     format!("ghp_{}", "a1B2c3".repeat(6))
 }
@@ -287,7 +287,7 @@ fn what_is_no_message_is_refused() {
 fn a_lock_of_a_dead_process_holds_nobody() {
     let mut place = place(&[]);
     say(&mut place, "s", "user", "first");
-    // What a killed process leaves is the file; the lock itself went with it.
+    // A killed process leaves the lock file; the lock itself ended with it.
     fs::write(file(&place, "s").with_file_name("lock"), "4194304").unwrap();
     say(&mut place, "s", "user", "second");
     assert_eq!(lines(&file(&place, "s")).len(), 2);
@@ -351,7 +351,7 @@ fn a_context_has_at_most_so_many_tokens_the_newest() {
     assert!(seen(&short).last().unwrap().1.contains("Remark 39"), "{short}");
     let whole = context(&mut place, "s");
     assert_eq!((whole["cut"].clone(), seen(&whole).len()), (json!(false), 40));
-    // What was compacted is known by its summary, however little fits.
+    // The summary stands for compacted messages, however little fits.
     place.call("session_compact", json!({ "id": "s" }));
     talk(&mut place, "s", 30);
     let short = place.call("session_context", json!({ "id": "s", "tokens": 200 })).data;
@@ -412,7 +412,7 @@ fn a_rewrite_keeps_the_original_aside() {
     assert_eq!(lines(&path).len(), 11);
     let aside = path.with_file_name("archive").join("s~1.jsonl");
     assert_eq!(lines(&aside).len(), 30);
-    // What is no longer in the file is not written a second time.
+    // A message that left the file is not written a second time.
     let messages = json!([{ "id": "msg_001", "role": "user", "content": lines(&aside)[0]["content"] }]);
     assert_eq!(place.call("session_append", json!({ "id": "s", "messages": messages })).data["present"], 1);
     talk(&mut place, "s", 20);
@@ -626,7 +626,7 @@ fn the_end_of_a_session_is_summed_up_once() {
         text["content"].as_str().unwrap().contains("heron")
             && !text["content"].as_str().unwrap().contains("tulips")
     );
-    // What compaction sums up is stored, and not again at the end.
+    // The summary of a compaction is stored once, not again at the end.
     talk(&mut place, "u", 30);
     assert!(place.call("session_compact", json!({ "id": "u" })).data["entry"].is_string());
     assert_eq!(place.call("session_end", json!({ "id": "u" })).data["messages"], 10);

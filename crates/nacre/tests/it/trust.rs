@@ -30,7 +30,7 @@ impl Place {
         turn::archive(&mut self.view_of(&caller), &exchange).unwrap();
     }
 
-    /// What is injected before a message in a new session.
+    /// Context injected before a message in a new session.
     pub fn injected_for(&mut self, message: &str) -> String {
         let caller = Caller { session: "another-session".parse().unwrap(), ..self.caller.clone() };
         let mut view = self.view_of(&caller);
@@ -461,7 +461,7 @@ fn an_untrusted_session_rewrote_and_erased_what_the_person_stored() {
         (&json!("The production database is at db.internal.example"), &json!(0))
     );
     assert!(place.as_person("fact_list", json!({ "entity": "heron" })).text.contains("7070"));
-    // What it wrote itself, it may change.
+    // It may change its own memories.
     as_stranger(&mut place, "memory_store", json!({ "content": "The lake is deep" }));
     let own =
         as_stranger(&mut place, "memory_update", json!({ "id": "2", "content": "The lake is shallow" }));

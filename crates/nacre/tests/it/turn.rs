@@ -86,7 +86,7 @@ fn furnished() -> Place {
     place
 }
 
-// What is put in.
+// Injected memories.
 
 #[test]
 fn what_helps_is_put_in_with_a_reason_and_its_cost() {
@@ -914,7 +914,7 @@ fn what_a_person_types_as_a_correction_is_learned() {
     }
 }
 
-/// What anybody said in a channel was put before the messages of the owner.
+/// Messages of strangers in a channel were injected before the messages of the owner.
 #[test]
 fn a_shared_session_taught_the_private_ones() {
     let mut place = Place::new();

@@ -56,7 +56,7 @@ fn a_memory_file_that_is_too_long_names_its_stalest_lines() {
     );
     let found = look(&mut place);
     assert_eq!((found.lines, found.over, found.advice()), (5, false, None));
-    // What was used last is the least stale: by a search, by reading, by a turn.
+    // A search, a read or a turn counts as use; the record used last is the least stale.
     place.later(1).call("memory_search", json!({ "query": "heron nests", "scope": ["memory"] }));
     assert_eq!(
         stalest(&mut place),
@@ -118,7 +118,7 @@ fn logs_become_working_memory_and_that_becomes_memory() {
     proposal::approve(&mut place.view_of(&caller), done.proposals[0]).unwrap();
     let memory = "# Long-Term Memory\n\n## Decisions & Lessons\n\n- Postgres it is (2026-01-10)\n- Apollo, not Yoga\n- Keep REST for six months\n";
     assert_eq!(get(&place, "MEMORY.md"), memory);
-    // What was approved can be undone, and is not proposed again.
+    // An approved promotion can be undone, and is not proposed again.
     proposal::revert(&mut place.view_of(&caller), done.proposals[0]).unwrap();
     assert_eq!(get(&place, "MEMORY.md"), "");
     for step_ in [Step::Context, Step::Memory] {

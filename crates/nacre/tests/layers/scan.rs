@@ -11,7 +11,7 @@ pub type Module = Vec<String>;
 /// The modules of a crate, and what they name of each other.
 pub struct Crate {
     modules: BTreeSet<Module>,
-    /// What a module gives out under a name that is not its own: `(module, name)` to a path.
+    /// Re-exports: `(module, name)` to the path of the item.
     exports: BTreeMap<(Module, String), Module>,
     /// Every path that a module names, from the root.
     named: Vec<(Module, Module)>,

@@ -392,9 +392,9 @@ fn round(value: f64) -> f64 {
 
 /// Memories that this turn has analysed. Several contributors weigh the same ones.
 #[derive(Default)]
-pub(crate) struct AnalysedMemories(HashMap<String, Read>);
+pub(crate) struct AnalysedMemories(HashMap<String, MemoryAnalysis>);
 
-struct Read {
+struct MemoryAnalysis {
     words: Vec<Word>,
     /// The weight of all words.
     weight: f32,
@@ -410,13 +410,13 @@ struct Word {
 }
 
 impl AnalysedMemories {
-    fn of(&mut self, text: &str, language: Language) -> &Read {
-        self.0.entry(text.to_owned()).or_insert_with(|| Read::of(text, language))
+    fn of(&mut self, text: &str, language: Language) -> &MemoryAnalysis {
+        self.0.entry(text.to_owned()).or_insert_with(|| MemoryAnalysis::of(text, language))
     }
 }
 
-impl Read {
-    fn of(text: &str, language: Language) -> Read {
+impl MemoryAnalysis {
+    fn of(text: &str, language: Language) -> MemoryAnalysis {
         let mut words: Vec<Word> = Vec::new();
         let (mut total, mut called, mut before) = (0.0, None, "");
         let is_foreign = foreign::is_foreign(text);
@@ -450,7 +450,7 @@ impl Read {
         add_translations(&mut spoken, text);
         let fields = if of_user { fields(&spoken, |(_, ruled)| ruled) } else { 0 };
         let vector = builtin::embed_weighted(text, |word| if word == "user" { 0.0 } else { 1.0 });
-        Read { words, weight: total, vector, fields, called }
+        MemoryAnalysis { words, weight: total, vector, fields, called }
     }
 
     /// Returns the similarity of the nearest word, 0 to nearly 1. Unrelated words have 0.1 to 0.2, forms of the same word
