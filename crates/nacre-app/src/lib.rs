@@ -41,6 +41,7 @@ pub fn main() -> ExitCode {
         Err(problem) => return render::usage(&problem, args::ask_for_json()),
     };
     render::set_color(cli.global.color);
+    nacre::on_long_wait(render::long_wait);
     let json = cli.global.json;
     match commands::run(cli) {
         Ok(code) => code,

@@ -142,6 +142,11 @@ pub fn note(text: &str) {
     say(&format!("{} {}\n", Paint::stderr().cyan("note:"), plain(text)));
 }
 
+/// Says why nothing happens yet.
+pub fn long_wait() {
+    note("waiting for another process that writes to this memory");
+}
+
 /// Asks the user yes or no; `None`: there is no terminal.
 pub fn ask(question: &str) -> Result<Option<bool>> {
     ask_with(question, false)

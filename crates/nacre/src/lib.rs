@@ -79,7 +79,7 @@ pub use search::{
     Contradiction, DocumentHit, EntryHit, GraphHit, GrepLine, Hit, ItemHit, MessageHit, NewerHit,
     PARTS as SCORE_PARTS, ScorePart, SearchResults, TaskHit, Why,
 };
-pub use store::{ServerReport, event, sqlite_version};
+pub use store::{ServerFigures, ServerReport, event, on_long_wait, sqlite_version};
 pub use tools as call;
 pub use tools::home::{Home, SETTINGS_FILE};
 pub use tools::status::{Documents, Status, status};

@@ -69,6 +69,8 @@ pub struct Serve {
     /// A compatibility API to enable, besides those in `tools.compat`
     #[arg(long = "compat", alias = "door", value_name = "API")]
     pub compat: Vec<CompatName>,
+    #[command(flatten)]
+    pub oidc: Oidc,
     /// How long a client may take for the head of a request, in milliseconds (tests)
     #[arg(long, hide = true, default_value_t = 10_000)]
     pub head_ms: u64,
@@ -79,6 +81,59 @@ pub struct Serve {
     #[cfg(debug_assertions)]
     #[arg(long, hide = true)]
     pub fixtures: bool,
+}
+
+// Tokens of an identity provider. (A doc comment here would become that of `nacre serve`.)
+#[derive(Clone, Debug, Args)]
+pub struct Oidc {
+    /// Accept the tokens of this OpenID Connect issuer, such as https://id.example/realms/team
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "NACRE_OIDC_ISSUER",
+        hide_env_values = true,
+        requires = "oidc_audience"
+    )]
+    pub oidc_issuer: Option<String>,
+    /// The audience that a token must name
+    #[arg(long, value_name = "NAME", env = "NACRE_OIDC_AUDIENCE", hide_env_values = true)]
+    pub oidc_audience: Option<String>,
+    /// The claim that names the member
+    #[arg(
+        long,
+        value_name = "CLAIM",
+        default_value = "preferred_username",
+        env = "NACRE_OIDC_MEMBER_CLAIM",
+        hide_env_values = true
+    )]
+    pub oidc_member_claim: String,
+    /// The claim is an email address of this domain; the part before the @ is the member
+    #[arg(long, value_name = "DOMAIN", env = "NACRE_OIDC_DOMAIN", hide_env_values = true)]
+    pub oidc_domain: Option<String>,
+    /// Accept only tokens of this group of the provider; repeat it for several
+    #[arg(
+        long,
+        value_name = "GROUP",
+        env = "NACRE_OIDC_GROUP",
+        hide_env_values = true,
+        value_delimiter = ','
+    )]
+    pub oidc_group: Vec<String>,
+    /// The claim that lists the groups
+    #[arg(
+        long,
+        value_name = "CLAIM",
+        default_value = "groups",
+        env = "NACRE_OIDC_GROUPS_CLAIM",
+        hide_env_values = true
+    )]
+    pub oidc_groups_claim: String,
+    /// Read the provider's keys from this file (a JSON Web Key Set) instead of its address
+    #[arg(long, value_name = "FILE")]
+    pub oidc_keys: Option<PathBuf>,
+    /// The tokens belong to people, who may approve and have no limits; by default, to agents
+    #[arg(long)]
+    pub oidc_person: bool,
 }
 
 #[derive(Debug, Default, Subcommand)]

@@ -13,6 +13,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use nacre::{MemberToken, Role, Visibility};
 
+use super::oidc::Provider;
 use super::quota::MAX_REQUESTS;
 use super::reply::{failed, refuse};
 use super::state::State;
@@ -103,6 +104,12 @@ pub async fn known_by(state: &State, secret: &str) -> Result<Principal, Refusal>
         let (group, person, untrusted) = (token.group, token.person, token.untrusted);
         let (token, member) = (Some(token.name), None);
         return Ok(Principal { token, member, group, role, visibility, person, untrusted, page: false });
+    }
+    if let Some(provider) = state.oidc.clone().filter(|_| Provider::is_token(secret)) {
+        let (secret, now) = (secret.trim().to_owned(), state.now());
+        // It may have to fetch the provider's keys.
+        let checked = tokio::task::spawn_blocking(move || provider.verify(&secret, now)).await;
+        return checked.map_err(|_| "the token could not be checked")?.map_err(Refusal::Unknown);
     }
     if state.home.server().is_none() {
         return Err(Refusal::Unknown("the token is unknown"));

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
+use nacre::ServerFigures;
 
 /// Upper bounds of the latency buckets, in milliseconds.
 const BUCKETS: [u64; 10] = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 10_000];
@@ -99,6 +100,56 @@ impl Metrics {
         );
         text
     }
+}
+
+/// Returns the figures of a database server in the same format. Figures that the server does not give are left out.
+pub fn server(figures: &ServerFigures) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "counts of connections and calls")]
+    let (count, total) = (|number: usize| Some(number as f64), |number: u64| Some(number as f64));
+    #[expect(clippy::cast_precision_loss, reason = "counts of transactions and replicas")]
+    let shown = |number: Option<i64>| number.map(|number| number as f64);
+    let rows = [
+        ("nacre_db_connections_used", "gauge", "Connections of this process in use.", count(figures.leased)),
+        ("nacre_db_connections_idle", "gauge", "Open connections that wait for a call.", count(figures.idle)),
+        (
+            "nacre_db_connections_max",
+            "gauge",
+            "The most connections that this process opens.",
+            count(figures.max),
+        ),
+        (
+            "nacre_db_pool_waits_total",
+            "counter",
+            "Calls that waited for a free connection.",
+            total(figures.waits),
+        ),
+        (
+            "nacre_db_pool_timeouts_total",
+            "counter",
+            "Calls that gave up waiting for one.",
+            total(figures.timeouts),
+        ),
+        (
+            "nacre_db_lock_waits",
+            "gauge",
+            "Transactions of all machines that wait for a lock.",
+            shown(figures.lock_waits),
+        ),
+        ("nacre_db_replicas", "gauge", "Connected replicas.", shown(figures.replicas)),
+        (
+            "nacre_db_replication_lag_seconds",
+            "gauge",
+            "How far the slowest replica is behind.",
+            figures.replication_lag,
+        ),
+    ];
+    let mut text = String::new();
+    for (name, kind, help, value) in rows {
+        if let Some(value) = value {
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
+        }
+    }
+    text
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

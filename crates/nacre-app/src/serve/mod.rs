@@ -10,6 +10,7 @@ mod events;
 mod hosts;
 mod login;
 mod metrics;
+mod oidc;
 mod openapi;
 mod overview;
 mod page;
@@ -83,6 +84,7 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
         let address = listener.local_addr()?;
         let tls = tls(args)?;
         let (tokens, first) = token::Tokens::open(context)?;
+        let oidc = provider(context, args)?;
         allow(address, &tokens, args)?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let state = Arc::new(State {
@@ -105,6 +107,7 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
             fixtures: args.fixtures,
             home: context.home.clone(),
             tokens,
+            oidc,
         });
         let running = Running::note(&context.home, &format!("{scheme}://{}", shown(address)), &state)?;
         if let Some(first) = first {
@@ -121,6 +124,17 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
         state.pool.close(state.now());
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Returns the identity provider whose tokens are accepted.
+fn provider(context: &Context, args: &Serve) -> Result<Option<Arc<oidc::Provider>>> {
+    if args.oidc.oidc_issuer.is_some() && context.home.server().is_none() {
+        let message = "an identity provider names members, and this home has none".to_owned();
+        let hint = Some("use a team's database as the home: `--home postgres://…`".to_owned());
+        return Err(Failure { kind: nacre::Kind::Invalid, code: "no_members", message, hint }.into());
+    }
+    let opened = tokio::task::block_in_place(|| oidc::Provider::open(&args.oidc));
+    opened.map(|provider| provider.map(Arc::new)).context("the identity provider can't be used")
 }
 
 fn router(state: Arc<State>) -> Router {
@@ -174,7 +188,12 @@ async fn metrics(
     Extract(state): Extract<Arc<State>>,
     Extension(principal): Extension<Principal>,
 ) -> Response {
-    if principal.sees_all_groups() { state.metrics.text().into_response() } else { no_figures() }
+    if !principal.sees_all_groups() {
+        return no_figures();
+    }
+    let home = state.home.clone();
+    let figures = tokio::task::spawn_blocking(move || nacre::team::figures(&home)).await.ok().flatten();
+    (state.metrics.text() + &figures.as_ref().map_or_else(String::new, metrics::server)).into_response()
 }
 
 /// Refuses figures about everybody's calls: their number and times tell what private sessions and other groups do.
@@ -296,7 +315,7 @@ fn allow(address: SocketAddr, tokens: &token::Tokens, args: &Serve) -> Result<()
     if address.ip().is_loopback() {
         return Ok(());
     }
-    if tokens.is_empty() {
+    if tokens.is_empty() && args.oidc.oidc_issuer.is_none() {
         bail!(
             "{address} is reachable from other machines, and there is no access token; `nacre token add NAME` creates one"
         );

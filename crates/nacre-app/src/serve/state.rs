@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::hosts::Hosts;
 use super::login::Logins;
 use super::metrics::Metrics;
+use super::oidc::Provider;
 use super::quota::{Quota, SessionOwners};
 use super::telemetry::Stream;
 use super::token::Tokens;
@@ -19,6 +20,8 @@ pub struct State {
     pub home: Home,
     pub pool: Arc<Pool>,
     pub tokens: Tokens,
+    /// The identity provider whose tokens are accepted, too.
+    pub oidc: Option<Arc<Provider>>,
     pub logins: Logins,
     pub events: Stream,
     pub metrics: Metrics,

@@ -1123,3 +1123,16 @@ fn an_unknown_option_of_delete_was_advised_to_be_a_value() {
     assert_eq!(said.status, 2);
     assert!(said.stderr.contains("--all") && !said.stderr.contains("as a value"), "{}", said.stderr);
 }
+
+#[test]
+fn a_write_waited_half_a_minute_without_a_word() {
+    let home = with_memories();
+    let other = rusqlite::Connection::open(home.database("main")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let release = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_secs(4));
+        drop(other);
+    });
+    says(&home.run(["store", "The gate is green"]), 0, &["waiting for another process", "Stored as [id:3]"]);
+    release.join().unwrap();
+}

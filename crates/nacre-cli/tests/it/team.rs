@@ -242,8 +242,13 @@ pub struct Address {
 
 impl Served {
     pub fn start(member: &Member) -> Served {
+        Served::start_with(member, &[])
+    }
+
+    pub fn start_with(member: &Member, args: &[&str]) -> Served {
         let _ = std::fs::remove_file(member.local().join("serve.json"));
-        let mut command = member.command(&["serve", "--listen", "127.0.0.1:0", "--set", "limits.store=0"]);
+        let usual = ["serve", "--listen", "127.0.0.1:0", "--set", "limits.store=0"];
+        let mut command = member.command(&[&usual, args].concat());
         command.env_remove("NACRE_NOW");
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let begun = Instant::now();
@@ -257,6 +262,24 @@ impl Served {
         };
         let port = noted["url"].as_str().unwrap().rsplit(':').next().unwrap().parse().unwrap();
         Served { child, address: Address { port, key: noted["key"].as_str().unwrap().to_owned() } }
+    }
+}
+
+impl Served {
+    /// Returns the owner's key.
+    pub fn key(&self) -> String {
+        self.address.key.clone()
+    }
+
+    /// Returns the metrics, as the owner sees them.
+    pub fn metrics(&self) -> String {
+        let Address { port, key } = &self.address;
+        let mut stream = TcpStream::connect(("127.0.0.1", *port)).unwrap();
+        let head = format!("Host: 127.0.0.1:{port}\r\nConnection: close\r\nAuthorization: Bearer {key}");
+        stream.write_all(format!("GET /metrics HTTP/1.1\r\n{head}\r\n\r\n").as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
     }
 }
 

@@ -1,7 +1,12 @@
 //! The members of a team: roles in groups on the command line and over HTTP, tokens, promotion with review, a working copy.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -166,6 +171,104 @@ fn a_token_is_of_a_person_revocable_and_its_last_use_is_shown() {
     assert_eq!(by_token(&olav, &["--group", "secret", "search", "x"]).error().1["code"], "no_role");
     assert_eq!(by_token(&petra, &["--group", "web", "search", "x"]).error().1["code"], "no_role");
     assert_eq!(by_token(&olav, &["team", "add", "mallory"]).error().1["code"], "not_team_admin");
+}
+
+#[test]
+fn metrics_show_the_connections_and_what_waits() {
+    let Some(server) = postgres_server::server() else { return };
+    let operator = Member::new(&team(server));
+    let served = Served::start(&operator);
+    let text = json!({ "content": "The staging database listens on port 5433" });
+    assert_eq!(post_as(&served.address, &served.key(), "main", "memory_store", &text).unwrap().0, 200);
+    let metrics = served.metrics();
+    let value = |name: &str| {
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("{name} is missing: {metrics}")).parse::<f64>().unwrap()
+    };
+    assert!(value("nacre_db_connections_used") + value("nacre_db_connections_idle") >= 1.0, "{metrics}");
+    assert!(value("nacre_db_connections_max") >= 2.0, "{metrics}");
+    for name in [
+        "nacre_db_pool_waits_total",
+        "nacre_db_pool_timeouts_total",
+        "nacre_db_lock_waits",
+        "nacre_db_replicas",
+    ] {
+        assert!(value(name) >= 0.0, "{name}");
+    }
+}
+
+/// An identity provider on loopback: it describes itself, and signs tokens.
+struct IdentityProvider {
+    url: String,
+    pair: Ed25519KeyPair,
+}
+
+impl IdentityProvider {
+    fn start() -> IdentityProvider {
+        let document = Ed25519KeyPair::generate_pkcs8(&ring::rand::SystemRandom::new()).unwrap();
+        let pair = Ed25519KeyPair::from_pkcs8(document.as_ref()).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let point = URL_SAFE_NO_PAD.encode(pair.public_key().as_ref());
+        let keys = json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "kid": "k1", "x": point }] });
+        let description = json!({ "issuer": url, "jwks_uri": format!("{url}/keys") });
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let mut request = [0; 4096];
+                let length = stream.read(&mut request).unwrap_or(0);
+                let is_description = request[..length].starts_with(b"GET /.well-known/openid-configuration ");
+                let body = if is_description { &description } else { &keys }.to_string();
+                let head =
+                    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+                let _ = stream.write_all((head + &body).as_bytes());
+            }
+        });
+        IdentityProvider { url, pair }
+    }
+
+    /// Signs a token for a member that expires so many seconds from now.
+    fn token(&self, member: &str, audience: &str, seconds: i64) -> String {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+        let claims = json!({
+            "iss": self.url, "aud": audience, "exp": i64::try_from(now).unwrap() + seconds, "preferred_username": member,
+        });
+        let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let signed = format!("{}.{}", part(&json!({ "alg": "EdDSA", "kid": "k1" })), part(&claims));
+        format!("{signed}.{}", URL_SAFE_NO_PAD.encode(self.pair.sign(signed.as_bytes())))
+    }
+}
+
+#[test]
+fn an_identity_provider_lets_the_members_in_with_their_roles() {
+    let Some(server) = postgres_server::server() else { return };
+    let team = Team::new(server);
+    let provider = IdentityProvider::start();
+    let operator = Member::new(&server.url(team.operator.database()));
+    let served = Served::start_with(&operator, &["--oidc-issuer", &provider.url, "--oidc-audience", "nacre"]);
+    let text = json!({ "content": "The staging database listens on port 5433" });
+    let store = |token: &str, group: &str| {
+        let (status, answer) = post_as(&served.address, token, group, "memory_store", &text).unwrap();
+        (status, answer["error"]["code"].as_str().unwrap_or_default().to_owned())
+    };
+    let token = |member: &str| provider.token(member, "nacre", 300);
+    assert_eq!(store(&token("petra"), "web"), (200, String::new()));
+    assert_eq!(store(&token("olav"), "web"), (403, "role_too_low".into()));
+    assert_eq!(store(&token("petra"), "secret"), (403, "no_role".into()));
+    assert_eq!(store(&token("mallory"), "web"), (403, "no_role".into()));
+    for (name, token) in [
+        ("expired", provider.token("petra", "nacre", -300)),
+        ("for another program", provider.token("petra", "wiki", 300)),
+        ("of another provider", IdentityProvider::start().token("petra", "nacre", 300)),
+    ] {
+        assert_eq!(store(&token, "web"), (401, "unauthorized".into()), "{name}");
+    }
+    // Tokens of Nacre's own work beside them, and the audit log names the member.
+    assert_eq!(store(&team.token("petra", "laptop", &["--private"]), "web").0, 200);
+    let audit = team.rita.json(&["--group", "web", "audit"]).to_string();
+    assert!(audit.contains("\"member\":\"petra\""), "{audit}");
+    // Without its audience, tokens for every program of the provider would be accepted.
+    assert_eq!(operator.error(&["serve", "--oidc-issuer", &provider.url]).0, 2);
 }
 
 #[test]

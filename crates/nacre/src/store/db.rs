@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::fs::{self, File};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -23,6 +24,12 @@ const APPLICATION_ID: i32 = 0x4e61_6372;
 
 /// How often a writer retries before it gives up: with 1 to 9 ms between tries, about 30 seconds.
 const BUSY_TRIES: i32 = 6_000;
+
+/// After how many tries a person is told that another process writes: about 2 seconds.
+const NOTICE_TRIES: i32 = 400;
+
+/// Called when a statement has waited for about two seconds.
+static WAIT_NOTICE: OnceLock<fn()> = OnceLock::new();
 
 /// How often emptying the log is tried while others read or write: about 3 seconds.
 const CHECKPOINT_TRIES: i32 = 600;
@@ -327,12 +334,23 @@ fn prepare(connection: &mut rusqlite::Connection) -> Result<()> {
     Ok(())
 }
 
+/// Sets a function that is called when a statement has waited for about two seconds for another process, so that a
+/// program can say why nothing happens. Only the first call of a process counts.
+pub fn on_long_wait(notice: fn()) {
+    let _ = WAIT_NOTICE.set(notice);
+}
+
 /// Waits briefly and retries. SQLite's own busy handler backs off to 100 ms and is unfair to the writer that
 /// waits longest. Short waits that differ between processes are fair.
 fn wait_for_lock(tries: i32) -> bool {
     let spread =
         u64::from(std::process::id()).wrapping_add(u64::from(tries.unsigned_abs())).wrapping_mul(0x9e37_79b9);
     std::thread::sleep(Duration::from_micros(1_000 + spread % 8_000));
+    if tries == NOTICE_TRIES
+        && let Some(notice) = WAIT_NOTICE.get()
+    {
+        notice();
+    }
     tries < MAX_TRIES.get()
 }
 

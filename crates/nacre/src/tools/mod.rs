@@ -70,8 +70,8 @@ pub use lesson::{
 pub use memory::{
     BriefRequest, Collections, CollectionsRequest, DeleteAnswer, DeleteRequest, DemoteRequest, EntryAnswer,
     EntryWithPast, FeedbackRequest, GetAnswer, GetRequest, GrepAnswer, GrepRequest, QueryRequest,
-    ReinforceRequest, RestoredEntry, SearchRequest, StoreAnswer, StoreRequest, UnarchiveRequest,
-    UpdateAnswer, UpdateRequest, reveal,
+    RatingAnswer, ReinforceRequest, RestoredEntry, SearchRequest, StoreAnswer, StoreRequest,
+    UnarchiveRequest, UpdateAnswer, UpdateRequest, reveal,
 };
 pub use people::{
     AuditAnswer, AuditRequest, FileAnswer, FileRequest, Files, FilesRequest, Health, HealthRequest,

@@ -12,7 +12,7 @@ use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::records::entry;
 use crate::records::workspace::proposal::{self, Proposal};
-use crate::store::Server;
+use crate::store::{Server, ServerFigures};
 
 fn server(home: &Home) -> Result<&Server> {
     home.server.as_ref().ok_or(Error::NoTeam)
@@ -51,6 +51,11 @@ pub fn revoke(home: &Home, member: &str, token: &str) -> Result<()> {
 /// Finds the token with this secret, and notes its use. `None`: no member has it.
 pub fn find_token(home: &Home, secret: &str, now: Time) -> Result<Option<MemberToken>> {
     home.server.as_ref().map_or(Ok(None), |server| server.find_token(secret, now))
+}
+
+/// Returns figures of the connections to the server and of its replicas. `None`: the home is on this machine.
+pub fn figures(home: &Home) -> Option<ServerFigures> {
+    home.server.as_ref().map(Server::figures)
 }
 
 /// Returns the rights in a group of a member, or of this home's user.

@@ -366,6 +366,21 @@ fn a_second_write_was_found_after_two_seconds() {
 }
 
 #[test]
+fn a_rating_beyond_the_bound_was_silent() {
+    let mut place = Place::new();
+    place.store("The weir opens at six");
+    let text = |place: &mut Place, tool| place.call(tool, json!({ "id": 1 })).text;
+    for score in [3, 6, 9, 12, 15] {
+        let answer = text(&mut place, "memory_reinforce");
+        assert!(answer.ends_with(&format!("score {score}")), "{answer}");
+    }
+    let answer = text(&mut place, "memory_reinforce");
+    assert!(answer.ends_with("unchanged: 15 is the highest score (`rank.bound = 15`)"), "{answer}");
+    let answer = text(&mut place, "memory_demote");
+    assert!(answer.contains("score 1") && !answer.contains("unchanged"), "{answer}");
+}
+
+#[test]
 fn headings_like_those_of_a_brief_were_removed_from_a_memory() {
     let mut place = Place::new();
     for (number, content) in

@@ -71,8 +71,32 @@ struct Inner {
 struct Pool {
     idle: Vec<Session>,
     leased: usize,
+    /// How many calls waited for a connection, and how many gave up.
+    waits: u64,
+    timeouts: u64,
     /// Groups that were open here when somebody removed them.
     removed: HashSet<i32>,
+}
+
+/// Figures of a server and of this process's connections to it.
+#[derive(Clone, Debug)]
+pub struct ServerFigures {
+    /// Connections in use.
+    pub leased: usize,
+    /// Open connections that wait for a call.
+    pub idle: usize,
+    /// The most that a process opens.
+    pub max: usize,
+    /// How many calls waited for a free connection.
+    pub waits: u64,
+    /// How many of these gave up.
+    pub timeouts: u64,
+    /// Transactions of all machines that wait for a lock now; `None`: the server did not say.
+    pub lock_waits: Option<i64>,
+    /// Connected replicas.
+    pub replicas: Option<i64>,
+    /// How far the slowest replica is behind, in seconds; `None` too if the user may not see it (`pg_monitor`).
+    pub replication_lag: Option<f64>,
 }
 
 /// One connection with its prepared statements.
@@ -165,6 +189,25 @@ impl Server {
         let number = number.map_err(|problem| lease.error(&problem))?;
         lease.commit()?;
         number.ok_or_else(|| self.not_ready("a group can't be created"))
+    }
+
+    /// Returns figures of the connections, and of the server's replicas.
+    pub(crate) fn figures(&self) -> ServerFigures {
+        let sql = "SELECT (SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted), count(*),
+            max(extract(epoch FROM replay_lag))::float8 FROM pg_stat_replication";
+        let found = self.start("true", Purpose::Read, None).and_then(|lease| lease.query(sql, &[]));
+        let row = found.ok().and_then(|rows| rows.into_iter().next());
+        let pool = self.pool();
+        ServerFigures {
+            leased: pool.leased,
+            idle: pool.idle.len(),
+            max: MAX_CONNECTIONS,
+            waits: pool.waits,
+            timeouts: pool.timeouts,
+            lock_waits: row.as_ref().and_then(|row| row.try_get(0).ok()),
+            replicas: row.as_ref().and_then(|row| row.try_get(1).ok()),
+            replication_lag: row.as_ref().and_then(|row| row.try_get(2).ok().flatten()),
+        }
     }
 
     /// Deletes a group and its collections, with all their rows.
@@ -308,9 +351,13 @@ impl Server {
         let mut pool = self.pool();
         if HELD.get() == 0 {
             let is_full = |pool: &mut Pool| pool.idle.is_empty() && pool.leased >= MAX_CONNECTIONS;
+            if is_full(&mut pool) {
+                pool.waits += 1;
+            }
             let waited = self.0.released.wait_timeout_while(pool, MAX_WAIT, is_full);
-            let (free, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            let (mut free, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             if timeout.timed_out() {
+                free.timeouts += 1;
                 return Err(Error::Busy);
             }
             pool = free;

@@ -34,7 +34,7 @@ pub(super) use delete::forget_entries;
 pub use delete::{DeleteAnswer, DeleteRequest, RestoredEntry};
 pub use get::{EntryWithPast, GetAnswer, GetRequest, reveal};
 pub use grep::{GrepAnswer, GrepRequest};
-pub use rate::{DemoteRequest, FeedbackRequest, ReinforceRequest, UnarchiveRequest};
+pub use rate::{DemoteRequest, FeedbackRequest, RatingAnswer, ReinforceRequest, UnarchiveRequest};
 pub use search::{QueryRequest, SearchRequest};
 pub use store::{StoreAnswer, StoreRequest};
 pub use update::{UpdateAnswer, UpdateRequest};

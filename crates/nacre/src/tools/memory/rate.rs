@@ -1,15 +1,43 @@
 //! The tools that rate a memory or bring it back from the archive.
 
+use std::fmt::Write as _;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{EntryAnswer, is_own, say_entry};
+use super::{EntryAnswer, EntryIdentity, is_own, say_entry};
 use crate::base::ids::EntryRef;
+use crate::base::redact::redact;
 use crate::base::{Calendar, Result};
 use crate::group::View;
 use crate::records::entry::{self, Entry};
 use crate::tools::call::{Call, ToolResult};
 use crate::tools::tool::Request;
+
+/// A memory after a rating.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct RatingAnswer {
+    #[serde(flatten)]
+    #[schemars(with = "EntryIdentity")]
+    pub(super) entry: Entry,
+    /// The bound that the score has reached (`rank.bound`): the rating did not move it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) unmoved_at: Option<i64>,
+}
+
+redact! { RatingAnswer { entry / unmoved_at } }
+
+impl RatingAnswer {
+    fn say(&self, calendar: &Calendar) -> String {
+        let mut text = say_entry(&self.entry, calendar);
+        if let Some(bound) = self.unmoved_at {
+            let end = if self.entry.score > 0 { "highest" } else { "lowest" };
+            let _ =
+                write!(text, ", unchanged: {} is the {end} score (`rank.bound = {bound}`)", self.entry.score);
+        }
+        text
+    }
+}
 
 /// Rate a memory: it ranks higher if it helped, lower if it was stale or useless.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -22,22 +50,22 @@ pub struct FeedbackRequest {
 }
 
 impl Request for FeedbackRequest {
-    type Answer = EntryAnswer;
+    type Answer = RatingAnswer;
     const NAME: &str = "memory_feedback";
 
     fn only_adds(&self, view: &View<'_>) -> Result<bool> {
         Ok(is_own(view, &self.id))
     }
 
-    fn run(self, call: &mut Call<'_>) -> ToolResult<EntryAnswer> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<RatingAnswer> {
         match self.helpful {
             true => ReinforceRequest { id: self.id }.run(call),
             false => DemoteRequest { id: self.id }.run(call),
         }
     }
 
-    fn say(EntryAnswer(answer): &EntryAnswer, calendar: &Calendar) -> String {
-        say_entry(answer, calendar)
+    fn say(answer: &RatingAnswer, calendar: &Calendar) -> String {
+        answer.say(calendar)
     }
 }
 
@@ -50,7 +78,7 @@ pub struct ReinforceRequest {
 }
 
 impl Request for ReinforceRequest {
-    type Answer = EntryAnswer;
+    type Answer = RatingAnswer;
     const NAME: &str = "memory_reinforce";
     const REPLACED_BY: Option<&'static str> = Some(FeedbackRequest::NAME);
 
@@ -58,13 +86,13 @@ impl Request for ReinforceRequest {
         Ok(is_own(view, &self.id))
     }
 
-    fn run(self, call: &mut Call<'_>) -> ToolResult<EntryAnswer> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<RatingAnswer> {
         let delta = call.settings().rank.reinforce;
-        judge(call, &self.id, delta).map(EntryAnswer)
+        judge(call, &self.id, delta)
     }
 
-    fn say(EntryAnswer(answer): &EntryAnswer, calendar: &Calendar) -> String {
-        say_entry(answer, calendar)
+    fn say(answer: &RatingAnswer, calendar: &Calendar) -> String {
+        answer.say(calendar)
     }
 }
 
@@ -77,7 +105,7 @@ pub struct DemoteRequest {
 }
 
 impl Request for DemoteRequest {
-    type Answer = EntryAnswer;
+    type Answer = RatingAnswer;
     const NAME: &str = "memory_demote";
     const REPLACED_BY: Option<&'static str> = Some(FeedbackRequest::NAME);
 
@@ -85,23 +113,25 @@ impl Request for DemoteRequest {
         Ok(is_own(view, &self.id))
     }
 
-    fn run(self, call: &mut Call<'_>) -> ToolResult<EntryAnswer> {
+    fn run(self, call: &mut Call<'_>) -> ToolResult<RatingAnswer> {
         let delta = -call.settings().rank.demote;
-        judge(call, &self.id, delta).map(EntryAnswer)
+        judge(call, &self.id, delta)
     }
 
-    fn say(EntryAnswer(answer): &EntryAnswer, calendar: &Calendar) -> String {
-        say_entry(answer, calendar)
+    fn say(answer: &RatingAnswer, calendar: &Calendar) -> String {
+        answer.say(calendar)
     }
 }
 
-fn judge(call: &mut Call<'_>, named: &EntryRef, delta: i64) -> ToolResult<Entry> {
+fn judge(call: &mut Call<'_>, named: &EntryRef, delta: i64) -> ToolResult<RatingAnswer> {
     call.check_seen(named)?;
     let rank = call.settings().rank.clone();
     call.write(|write| {
+        let before = entry::get_current(write.db, named)?.score;
         let entry = entry::reinforce(write.db, write.origin.now, named, delta, &rank)?;
         write.record(&entry.id, "score", entry.score);
-        Ok(entry)
+        let unmoved_at = (entry.score == before && delta != 0).then_some(rank.bound);
+        Ok(RatingAnswer { entry, unmoved_at })
     })
 }
 
