@@ -250,13 +250,13 @@ fn keep(seen: &mut BTreeMap<String, GraphMatch>, known: GraphMatch) {
 
 /// Returns everything known about an entity: its facts, and its relations from either end.
 fn rows(db: &Connection, entity: EntityId, name: &str, as_of: Option<Time>) -> Result<Vec<Row>> {
-    const IS_CURRENT_SQL: &str =
+    const HOLDS_NOW_SQL: &str =
         "CASE WHEN since <= $2 THEN until IS NULL OR until > $2 ELSE $2 IS NULL AND until IS NULL END";
     const OF_ENTITY_SQL: &str = "IN (SELECT id FROM entities WHERE root = $1)";
     // The entity's name is known, and joining it would cost more than reading the facts.
     let sql = format!(
         "SELECT id, $4, key, value, category, importance, permanent, since, until, source, activation, access_count,
-            last_accessed, origin FROM facts WHERE entity {OF_ENTITY_SQL} AND {IS_CURRENT_SQL} ORDER BY entity, key, since, id LIMIT $3"
+            last_accessed, origin FROM facts WHERE entity {OF_ENTITY_SQL} AND {HOLDS_NOW_SQL} ORDER BY entity, key, since, id LIMIT $3"
     );
     let mut rows =
         db.rows(&sql, (entity, as_of, MAX_ENTITY_ROWS, name), |row| Ok(Row::Fact(fact::from_row(row)?)))?;
@@ -268,7 +268,7 @@ fn rows(db: &Connection, entity: EntityId, name: &str, as_of: Option<Time>) -> R
             "SELECT relations.id, {ends}, since, until, source, activation, access_count, last_accessed, roots.id, NULL,
                 relations.origin
             FROM relations JOIN entities AS e ON e.id = relations.{other} JOIN entities AS roots ON roots.id = e.root
-            WHERE relations.{end} {OF_ENTITY_SQL} AND {IS_CURRENT_SQL} ORDER BY relations.{end}, predicate, relations.id LIMIT $3"
+            WHERE relations.{end} {OF_ENTITY_SQL} AND {HOLDS_NOW_SQL} ORDER BY relations.{end}, predicate, relations.id LIMIT $3"
         );
         rows.extend(db.rows(&sql, (entity, as_of, MAX_ENTITY_ROWS, name), |row| {
             Ok(Row::Relation { relation: relation::from_row(row)?, forward, other: row.get(10)? })
