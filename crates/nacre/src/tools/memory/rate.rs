@@ -20,17 +20,17 @@ pub struct RatingAnswer {
     #[serde(flatten)]
     #[schemars(with = "EntryIdentity")]
     pub(super) entry: Entry,
-    /// The bound that the score has reached (`rank.bound`): the rating did not move it.
+    /// The limit that the score has reached (`rank.bound`). The rating changed nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) unmoved_at: Option<i64>,
+    pub(super) limit_reached: Option<i64>,
 }
 
-redact! { RatingAnswer { entry / unmoved_at } }
+redact! { RatingAnswer { entry / limit_reached } }
 
 impl RatingAnswer {
     fn say(&self, calendar: &Calendar) -> String {
         let mut text = say_entry(&self.entry, calendar);
-        if let Some(bound) = self.unmoved_at {
+        if let Some(bound) = self.limit_reached {
             let end = if self.entry.score > 0 { "highest" } else { "lowest" };
             let _ =
                 write!(text, ", unchanged: {} is the {end} score (`rank.bound = {bound}`)", self.entry.score);
@@ -130,8 +130,8 @@ fn judge(call: &mut Call<'_>, named: &EntryRef, delta: i64) -> ToolResult<Rating
         let before = entry::get_current(write.db, named)?.score;
         let entry = entry::reinforce(write.db, write.origin.now, named, delta, &rank)?;
         write.record(&entry.id, "score", entry.score);
-        let unmoved_at = (entry.score == before && delta != 0).then_some(rank.bound);
-        Ok(RatingAnswer { entry, unmoved_at })
+        let limit_reached = (entry.score == before && delta != 0).then_some(rank.bound);
+        Ok(RatingAnswer { entry, limit_reached })
     })
 }
 
