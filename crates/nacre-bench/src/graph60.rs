@@ -23,7 +23,7 @@ const HITS: usize = 6;
 /// The times at which the documents were written, the graph was seeded and the questions are asked.
 const WRITTEN: &str = "2026-01-05T09:00:00Z";
 const PLANTED: &str = "2026-05-01T09:00:00Z";
-const ASKED: &str = "2026-09-20T09:00:00Z";
+const QUERY_TIME: &str = "2026-09-20T09:00:00Z";
 /// The sets of questions.
 const HALVES: [&str; 3] = ["tuned", "earlier", "aside"];
 /// The retrievers to ask.
@@ -102,7 +102,7 @@ pub fn run(data: &Path, half: &str, failures: bool, global: &Global) -> Result<E
                 "vectors" => vec![only_vectors.clone(), "graph.lane=false".into()],
                 _ => Vec::new(),
             };
-            let mut group = home(&set)?.group(&"main".parse()?, time(ASKED)?)?;
+            let mut group = home(&set)?.group(&"main".parse()?, time(QUERY_TIME)?)?;
             let score = results.entry((*name).to_owned()).or_default().entry(way).or_default();
             for row in &rows {
                 let hits = ask(&mut group, way, row)?;
@@ -125,7 +125,7 @@ fn plant(group: &mut Group, data: &Path) -> Result<()> {
     ensure!(planted.kept_out.is_empty(), "the seed was not imported completely: {:?}", planted.kept_out);
     let changes: Changes = toml::from_str(&fs::read_to_string(data.join("changes.toml"))?)?;
     for Change { at, entity, key, value, category } in changes.change {
-        let caller = Caller { now: at, ..caller(ASKED)? };
+        let caller = Caller { now: at, ..caller(QUERY_TIME)? };
         let fact = json!({ "entity": entity, "key": key, "value": value, "category": category });
         call(&mut group.enter(&caller)?, "fact_upsert", fact)?;
     }
@@ -149,7 +149,7 @@ fn ask(group: &mut Group, way: &str, row: &Row) -> Result<Vec<String>> {
         }
         _ => ("memory_search", json!({ "query": row.query, "limit": HITS, "scope": ["memory"] }), "hits"),
     };
-    let answer = call(&mut group.enter(&caller(ASKED)?)?, tool, request)?;
+    let answer = call(&mut group.enter(&caller(QUERY_TIME)?)?, tool, request)?;
     let hits = answer.data[list].as_array().context("an answer has hits")?;
     Ok(hits.iter().map(|hit| hit["text"].as_str().unwrap_or_default().to_lowercase()).collect())
 }

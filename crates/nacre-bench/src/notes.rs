@@ -27,9 +27,9 @@ use crate::render;
 /// Hits per question.
 const HITS: usize = 6;
 /// The day after the last log.
-const ASKED: &str = "2026-11-16T09:00:00Z";
+const QUERY_TIME: &str = "2026-11-16T09:00:00Z";
 /// The modification time of notes without a date in their name: before the logs begin.
-const EDITED: &str = "2026-10-12T09:00:00Z";
+const EDIT_TIME: &str = "2026-10-12T09:00:00Z";
 /// The ways to ask, with the settings of each.
 const WAYS: [(&str, &[&str]); 3] = [
     ("words", &["search.fusion=words", "graph.lane=false"]),
@@ -122,7 +122,7 @@ fn measure(folder: &Path, global: &Global) -> Result<Scores> {
     }
     for (number, prompt) in prompts.iter().enumerate() {
         let (_kept, mut group) = open(folder, &[], global)?;
-        let caller = Caller::agent(format!("notes-{number}").parse()?, time(ASKED)?);
+        let caller = Caller::agent(format!("notes-{number}").parse()?, time(QUERY_TIME)?);
         let request = Request { explain: true, ..Request::new(prompt.prompt.clone()) };
         let turn = turn::run(&mut group.enter(&caller)?, &request)?;
         let lines: Vec<&str> =
@@ -142,7 +142,7 @@ fn open(folder: &Path, settings: &[&str], global: &Global) -> Result<(tempfile::
         over.push(Layer::from_pair("the benchmark", pair)?);
     }
     let home = Home::new(place.path(), Settings::from_layers(global.profile.as_deref(), &over)?);
-    let mut group = home.group(&"main".parse()?, time(ASKED)?)?;
+    let mut group = home.group(&"main".parse()?, time(QUERY_TIME)?)?;
     nacre::workspace::sync(&mut group.enter(&person()?)?)?;
     Ok((place, group))
 }
@@ -317,7 +317,7 @@ fn time(text: &str) -> Result<Time> {
 }
 
 fn person() -> Result<Caller> {
-    Ok(Caller::person("notes".parse()?, time(ASKED)?))
+    Ok(Caller::person("notes".parse()?, time(QUERY_TIME)?))
 }
 
 /// Copies a folder and sets the modification times: a log was written on its day, a note before the logs begin.
@@ -333,7 +333,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         fs::copy(found.path(), &target)?;
         let name = found.file_name().to_string_lossy().into_owned();
         let day = name.strip_suffix(".md").and_then(|day| Time::parse(&format!("{day}T20:00:00Z")));
-        let modified = u64::try_from(day.map_or_else(|| time(EDITED), Ok)?.as_millis())?;
+        let modified = u64::try_from(day.map_or_else(|| time(EDIT_TIME), Ok)?.as_millis())?;
         let file = fs::File::options().write(true).open(&target)?;
         file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_millis(modified))?;
     }

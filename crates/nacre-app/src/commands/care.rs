@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use nacre::maintain::{JobSelection, JobShown};
+use nacre::maintain::{JobSelection, JobStatus};
 use nacre::{Caller, GroupName, Note, SyncReport, Zone};
 use serde_json::json;
 
@@ -627,7 +627,7 @@ pub fn maintain(context: &Context, args: &Maintain) -> Result<ExitCode> {
 }
 
 /// Shows a job: when it is due, and what its last run did.
-fn job_lines(job: &JobShown, zone: &Zone) -> String {
+fn job_lines(job: &JobStatus, zone: &Zone) -> String {
     let paint = Paint::stdout();
     let due = if job.due { "due now".to_owned() } else { format!("next {}", zone.clock(job.next)) };
     let last = match (job.ran_at, &job.says) {

@@ -16,11 +16,11 @@ use crate::context::Context;
 use crate::render::{self, Failure, count};
 
 /// Sections that decide what agents may do. Only a person at a terminal changes them.
-const GUARDED: &[&str] = &["write", "limits", "profile", "plugins", "access", "tools"];
+const GUARDED_SECTIONS: &[&str] = &["write", "limits", "profile", "plugins", "access", "tools"];
 
 /// Tells whether a key decides what agents may do.
 pub fn is_guarded(key: &str) -> bool {
-    GUARDED.contains(&key.split('.').next().unwrap_or_default())
+    GUARDED_SECTIONS.contains(&key.split('.').next().unwrap_or_default())
 }
 
 /// Tells whether a command changes the settings file, and so can repair it.

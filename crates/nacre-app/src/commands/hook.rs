@@ -37,7 +37,7 @@ const MAX_BRIEF_CHARS: usize = 8_000;
 const MAX_BOOT_CHARS: usize = 8_400;
 const MIN_BOOT_CHARS: usize = 2_000;
 
-const CUT: &str = "(More did not fit; search for it.)";
+const CUT_NOTE: &str = "(More did not fit; search for it.)";
 
 /// An event of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -278,7 +278,7 @@ fn in_form(form: Form<'_>, text: &str) -> Value {
     if size(whole(text)) <= MAX_ANSWER_CHARS {
         return whole(text);
     }
-    let mut room = MAX_ANSWER_CHARS.saturating_sub(size(whole(&mark_injected(CUT))));
+    let mut room = MAX_ANSWER_CHARS.saturating_sub(size(whole(&mark_injected(CUT_NOTE))));
     let kept: Vec<&str> = text
         .lines()
         .take_while(|line| {
@@ -292,7 +292,7 @@ fn in_form(form: Form<'_>, text: &str) -> Value {
     if kept.is_empty() {
         return form.empty();
     }
-    whole(&cut_injected(&kept, CUT))
+    whole(&cut_injected(&kept, CUT_NOTE))
 }
 
 fn session_start(global: Global, input: &Input) -> Result<String> {
@@ -583,7 +583,10 @@ mod tests {
             let answer = in_form(Form::Claude("SessionStart"), &mark_injected(&text));
             assert!(answer.to_string().encode_utf16().count() <= MAX_ANSWER_CHARS);
             let said = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-            assert!(said.starts_with("<memory") && said.ends_with(&format!("{CUT}\n</memory>")), "{said}");
+            assert!(
+                said.starts_with("<memory") && said.ends_with(&format!("{CUT_NOTE}\n</memory>")),
+                "{said}"
+            );
             assert_eq!(strip_injected(said), "");
             assert!(said.len() > 2_000, "{said}");
         }

@@ -16,7 +16,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 const LAST_WORDS: Duration = Duration::from_millis(10);
 
 /// Every process that was started and may still run, so that all can be killed at once.
-static STARTED: Mutex<Vec<Weak<Process>>> = Mutex::new(Vec::new());
+static PROCESSES: Mutex<Vec<Weak<Process>>> = Mutex::new(Vec::new());
 
 /// A process that one thread talks to and another may kill.
 pub struct Process {
@@ -57,7 +57,7 @@ pub fn start(
         drop(end);
     });
     let process = Arc::new(Process { child: Mutex::new(Some(child)), errors, silent: Mutex::new(silent) });
-    let mut started = lock(&STARTED);
+    let mut started = lock(&PROCESSES);
     started.retain(|process| process.strong_count() > 0);
     started.push(Arc::downgrade(&process));
     Ok((process, input.expect("piped"), BufReader::new(output.expect("piped"))))
@@ -65,7 +65,7 @@ pub fn start(
 
 /// Kills every process that was started.
 pub fn end_all() {
-    let started: Vec<_> = lock(&STARTED).drain(..).collect();
+    let started: Vec<_> = lock(&PROCESSES).drain(..).collect();
     for process in started.iter().filter_map(Weak::upgrade) {
         process.end();
     }

@@ -21,7 +21,7 @@ use crate::groups::pool::blocking;
 use crate::groups::who::Principal;
 
 /// A header that no form of another site can set.
-pub const OURS: &str = "x-nacre";
+pub const PAGE_HEADER: &str = "x-nacre";
 
 /// Accepts requests from this machine's own pages and programs, limits their time, and adds security headers to the answer.
 pub async fn guard(Extract(state): Extract<Arc<State>>, request: Request, next: Next) -> Response {
@@ -152,7 +152,7 @@ pub fn proof(state: &State, headers: &HeaderMap) -> Result<(String, bool), &'sta
 /// Returns the principal of a request.
 pub async fn known(state: &State, method: &Method, headers: &HeaderMap) -> Result<Principal, Refusal> {
     let (secret, page) = proof(state, headers)?;
-    if page && method != Method::GET && !headers.contains_key(OURS) {
+    if page && method != Method::GET && !headers.contains_key(PAGE_HEADER) {
         return Err(Refusal::Unknown("a cookie alone is not enough to change something"));
     }
     Ok(Principal { page, ..known_by(state, &secret).await? })

@@ -10,7 +10,7 @@ use axum::Json;
 use axum::extract::{Extension, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use nacre::maintain::{self, JobShown};
+use nacre::maintain::{self, JobStatus};
 use nacre::{GroupName, Time};
 use serde::{Deserialize, Serialize};
 
@@ -31,15 +31,15 @@ struct Overview {
     group: GroupName,
     /// The groups that the caller can open.
     groups: Vec<GroupName>,
-    clients: Vec<ClientShown>,
-    jobs: Vec<JobShown>,
+    clients: Vec<ClientStatus>,
+    jobs: Vec<JobStatus>,
     settings: Vec<Setting>,
     activity: Vec<Day>,
 }
 
 /// A client that is on this machine or has run a hook.
 #[derive(Serialize)]
-struct ClientShown {
+struct ClientStatus {
     name: &'static str,
     title: &'static str,
     connected: bool,
@@ -117,19 +117,19 @@ pub async fn show(
 }
 
 /// Returns the clients that are on this machine, or whose hooks have run.
-fn clients(home: &Path) -> Vec<ClientShown> {
+fn clients(home: &Path) -> Vec<ClientStatus> {
     let Ok(user) = context::user_folder() else { return Vec::new() };
     let machine = Machine::this(user, context::folder_in);
     let path = std::env::current_exe().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
     let program = Program { path, flags: Vec::new() };
-    let shown = CLIENTS.iter().map(|client| ClientShown {
+    let shown = CLIENTS.iter().map(|client| ClientStatus {
         name: client.name,
         title: client.title,
         connected: client.is_connected(&machine, &program),
         hooks: client.hooks != Hooks::None,
         last_run: LastRun::read(home, client.name),
     });
-    let is_here = |shown: &ClientShown| {
+    let is_here = |shown: &ClientStatus| {
         shown.connected || shown.last_run.is_some() || {
             crate::clients::Client::named(shown.name).is_some_and(|client| client.is_here(&machine))
         }

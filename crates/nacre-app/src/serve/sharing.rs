@@ -22,7 +22,7 @@ struct Sharing {
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<String>,
     /// The access tokens; none for a caller who may open one group only.
-    tokens: Vec<TokenShown>,
+    tokens: Vec<TokenRow>,
     /// The machines, if the group is synced.
     #[serde(skip_serializing_if = "Option::is_none")]
     sync: Option<SyncStatus>,
@@ -43,7 +43,7 @@ struct Rights {
 
 /// A token without its hash.
 #[derive(Serialize)]
-struct TokenShown {
+struct TokenRow {
     name: String,
     /// Only this group; absent: any.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,11 +55,11 @@ struct TokenShown {
     made_at: Time,
 }
 
-impl From<Token> for TokenShown {
-    fn from(token: Token) -> TokenShown {
+impl From<Token> for TokenRow {
+    fn from(token: Token) -> TokenRow {
         let role = token.role().as_str();
         let Token { name, group, visibility, person, untrusted, made_at, .. } = token;
-        TokenShown { name, group, role, visibility, person, untrusted, made_at }
+        TokenRow { name, group, role, visibility, person, untrusted, made_at }
     }
 }
 
@@ -92,7 +92,7 @@ pub async fn show(
         };
         let tokens = match principal.group {
             Some(_) => Vec::new(),
-            None => own.tokens.all().into_iter().map(TokenShown::from).collect(),
+            None => own.tokens.all().into_iter().map(TokenRow::from).collect(),
         };
         let Principal { token, role, visibility, .. } = principal;
         let you = Rights { token, role: role.as_str(), visibility };

@@ -29,7 +29,7 @@ pub(crate) const CLOSE: &str = "</memory>";
 const OLD_OPEN: &str = "<!-- nacre:memory -->";
 const OLD_CLOSE: &str = "<!-- /nacre:memory -->";
 
-pub(crate) const NOTHING: &str = "Nothing is remembered yet.";
+pub(crate) const EMPTY_NOTE: &str = "Nothing is remembered yet.";
 
 /// The headings of a brief, and the form of its lines.
 pub(crate) struct BriefWords {
@@ -262,7 +262,7 @@ pub(crate) fn is_ours(line: &str) -> bool {
     let line = line.trim();
     let is_fixed = || {
         is_open(line)
-            || matches!(line, CLOSE | OLD_OPEN | OLD_CLOSE | NOTHING)
+            || matches!(line, CLOSE | OLD_OPEN | OLD_CLOSE | EMPTY_NOTE)
             || [&BRIEF, &CARAPACE_BRIEF].iter().any(|words| words.has(line))
             || OLD_BRIEF.contains(&line)
             || OLD_HEADINGS.contains(&line)

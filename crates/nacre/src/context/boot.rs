@@ -571,20 +571,20 @@ fn render(pieces: &[Piece], show: Show) -> String {
     }
     close(&mut text, &mut blocks);
     if blocks.is_empty() {
-        blocks.push(frame::mark_injected(frame::NOTHING));
+        blocks.push(frame::mark_injected(frame::EMPTY_NOTE));
     }
     blocks.join("\n")
 }
 
 /// Enforces the limit if names and markers alone are too long.
 fn clamp(text: String, total: usize) -> String {
-    const CUT: &str = "(More did not fit.)";
+    const CUT_NOTE: &str = "(More did not fit.)";
     if text.chars().count() <= total {
         return text;
     }
     // A text that is cut outside of a block gets a new one.
-    let room = total.saturating_sub(frame::mark_injected(CUT).chars().count() + 1);
+    let room = total.saturating_sub(frame::mark_injected(CUT_NOTE).chars().count() + 1);
     let end = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
     let line = text[..end].rfind('\n').unwrap_or(0);
-    frame::cut_injected(&text[..line].lines().collect::<Vec<_>>(), CUT)
+    frame::cut_injected(&text[..line].lines().collect::<Vec<_>>(), CUT_NOTE)
 }

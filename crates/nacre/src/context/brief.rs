@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::base::frame::{self, BriefWords, CLOSE, NOTHING, OPEN, one_line};
+use crate::base::frame::{self, BriefWords, CLOSE, EMPTY_NOTE, OPEN, one_line};
 use crate::base::ids::{EntryId, EntryRef, ProjectName};
 use crate::base::redact::redact;
 use crate::base::{Calendar, Result, Time, settings};
@@ -435,7 +435,7 @@ fn render(entries: &[BriefEntry], missing: usize, words: &BriefWords) -> String 
         let _ = writeln!(text, "{}", words.heading);
     }
     if entries.is_empty() && missing == 0 {
-        let _ = writeln!(text, "{NOTHING}");
+        let _ = writeln!(text, "{EMPTY_NOTE}");
     }
     for (behavioral, heading) in [(true, words.behavioral), (false, words.facts)] {
         let mut section = entries.iter().filter(|entry| entry.behavioral == behavioral).peekable();

@@ -190,7 +190,7 @@ impl std::ops::BitOrAssign for Hints {
 }
 
 /// Words that imply a flag by themselves.
-static CERTAIN: [(u16, List); 3] = [
+static FLAG_WORDS: [(u16, List); 3] = [
     (flag::FIRST_PERSON, words::MARKS.list("first person")),
     (flag::NUMBER, words::MARKS.list("number")),
     (flag::TIME, words::MARKS.list("time")),
@@ -240,7 +240,7 @@ impl Hints {
         let mut hints = Hints::of_capital(run);
         let lower = run.to_lowercase();
         for word in lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
-            if let Some(known) = KNOWN.get(word) {
+            if let Some(known) = HINTS.get(word) {
                 hints |= *known;
             }
             if word.contains(|c: char| c.is_ascii_digit()) {
@@ -252,9 +252,9 @@ impl Hints {
 }
 
 /// The hints of each word in the lists, so that a word is looked up once.
-static KNOWN: LazyLock<HashMap<&str, Hints>> = LazyLock::new(|| {
+static HINTS: LazyLock<HashMap<&str, Hints>> = LazyLock::new(|| {
     let mut known: HashMap<&str, Hints> = HashMap::default();
-    for (flag, words) in &CERTAIN {
+    for (flag, words) in &FLAG_WORDS {
         words.iter().for_each(|word| known.entry(*word).or_default().certain |= flag);
     }
     for (flag, words) in &POSSIBLE {

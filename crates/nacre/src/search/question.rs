@@ -223,14 +223,14 @@ fn mode(lower: &str) -> Mode {
     let words = &spoken(lower);
     static SAID: List = words::SEARCH.list("you said");
     static SAY: List = words::SEARCH.list("did you say");
-    const BETWEEN: &[&str] = &["had", "have", "also", "just", "once", "previously", "originally"];
+    const FILLERS: &[&str] = &["had", "have", "also", "just", "once", "previously", "originally"];
     const OF_YOURS: &[&str] = &["recommend", "suggest", "advice", "answer", "list", "plan"];
     let at = |index: usize| words.get(index).map_or("", String::as_str);
     for index in 0..words.len() {
         let rest = || words[index + 1..].iter().map(String::as_str);
         let asked = match at(index) {
             "you" | "you'd" | "you've" => {
-                rest().find(|word| !BETWEEN.contains(word)).is_some_and(|word| SAID.contains(&word))
+                rest().find(|word| !FILLERS.contains(word)).is_some_and(|word| SAID.contains(&word))
             }
             "did" => at(index + 1) == "you" && SAY.contains(&at(index + 2)),
             "remind" => at(index + 1) == "me",

@@ -62,7 +62,7 @@ pub struct ConflictsRequest {
 pub struct Conflicts {
     /// The last found first.
     #[schemars(with = "Vec<Map<String, Value>>")]
-    pub conflicts: Vec<ConflictShown>,
+    pub conflicts: Vec<ConflictRow>,
     /// How many are open.
     pub open: usize,
     /// The proposals that wait for a person.
@@ -77,7 +77,7 @@ pub struct Conflicts {
 /// Two statements that contradict each other.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
-pub struct ConflictShown {
+pub struct ConflictRow {
     pub number: i64,
     pub found_at: Time,
     /// The statement that was there.
@@ -107,7 +107,7 @@ pub struct ConflictSide {
 
 redact! {
     Conflicts { conflicts, note / open, proposals }
-    ConflictShown { first, second / number, found_at }
+    ConflictRow { first, second / number, found_at }
     ConflictSide { id, text, source, session / kind, at }
 }
 
@@ -201,7 +201,7 @@ impl Request for ConflictsRequest {
             return "There are no open conflicts.".into();
         }
         let mut text = String::new();
-        for ConflictShown { number, found_at, first, second } in &answer.conflicts {
+        for ConflictRow { number, found_at, first, second } in &answer.conflicts {
             let _ = writeln!(text, "Conflict {number}, found {}:", calendar.date(*found_at));
             for (name, side) in [("first", first), ("second", second)] {
                 let ConflictSide { id, text: statement, at, source, .. } = side;
@@ -229,7 +229,7 @@ fn list(db: &Connection, limit: usize) -> Result<Conflicts> {
     let open = conflict::open(db)?;
     let mut conflicts = Vec::new();
     for OpenConflict { conflict, first, second } in open.iter().take(limit) {
-        conflicts.push(ConflictShown {
+        conflicts.push(ConflictRow {
             number: conflict.number,
             found_at: conflict.found_at,
             first: shown(db, first)?,

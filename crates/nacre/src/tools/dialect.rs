@@ -23,7 +23,7 @@ static ARGUMENTS: &[(&str, &str, &str)] = &[
 ];
 
 /// The arguments that a design has for a tool. Others are accepted, and not listed.
-static LISTED: &[(Dialect, &str, &[&str])] = &[
+static OWN_ARGUMENTS: &[(Dialect, &str, &[&str])] = &[
     (Dialect::Carapace, "memory_store", &["type", "content", "tags", "supersedes"]),
     (Dialect::Carapace, "memory_search", &["query", "tags", "type", "include_superseded", "limit"]),
     (Dialect::Carapace, "memory_brief", &["include_provenance"]),
@@ -38,7 +38,7 @@ static LISTED: &[(Dialect, &str, &[&str])] = &[
 ];
 
 /// The descriptions of tools that do less in a design.
-static ABOUT: &[(Dialect, &str, &str)] = &[
+static OWN_DESCRIPTIONS: &[(Dialect, &str, &str)] = &[
     (
         Dialect::Carapace,
         "memory_search",
@@ -88,7 +88,7 @@ pub(super) fn limits(dialect: Dialect, tool: &str) -> bool {
 /// Adapts a schema to the agent that reads it: the arguments and names of the dialect, and no word about tools and files that
 /// it does not have. `advanced` are the arguments that agents are not told about.
 pub(super) fn list(settings: &Settings, tool: &str, advanced: &[&str], schema: &mut Value) {
-    let own = LISTED.iter().find(|(dialect, name, _)| *dialect == settings.dialect && *name == tool);
+    let own = OWN_ARGUMENTS.iter().find(|(dialect, name, _)| *dialect == settings.dialect && *name == tool);
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         match own {
             Some((_, _, listed)) => properties.retain(|name, _| listed.contains(&name.as_str())),
@@ -115,7 +115,8 @@ pub(super) fn list(settings: &Settings, tool: &str, advanced: &[&str], schema: &
             }
         }
     }
-    let about = ABOUT.iter().find(|(dialect, name, _)| *dialect == settings.dialect && *name == tool);
+    let about =
+        OWN_DESCRIPTIONS.iter().find(|(dialect, name, _)| *dialect == settings.dialect && *name == tool);
     if let Some((_, _, about)) = about {
         schema["description"] = (*about).into();
     }
@@ -210,7 +211,7 @@ mod tests {
         for (tool, theirs, ours) in ARGUMENTS {
             assert!(has(tool, ours) && !has(tool, theirs), "{tool}: {theirs} is {ours}");
         }
-        for (_, tool, listed) in LISTED {
+        for (_, tool, listed) in OWN_ARGUMENTS {
             for argument in *listed {
                 assert!(has(tool, argument), "{tool}: {argument}");
             }

@@ -38,7 +38,7 @@ redact! { RecordDeleteAnswer { ids, receipt } }
 impl Request for RecordDeleteRequest {
     type Answer = RecordDeleteAnswer;
     const NAME: &str = "record_delete";
-    const WHOLE: bool = true;
+    const NEEDS_WHOLE_GROUP: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<RecordDeleteAnswer> {
         if self.ids.is_empty() {
@@ -117,7 +117,7 @@ redact! {
 impl Request for ForgetRequest {
     type Answer = ForgetAnswer;
     const NAME: &str = "memory_forget";
-    const WHOLE: bool = true;
+    const NEEDS_WHOLE_GROUP: bool = true;
 
     fn only_reads(&self) -> bool {
         !self.confirm
@@ -169,7 +169,7 @@ pub struct TraceRequest {
 impl Request for TraceRequest {
     type Answer = Trace;
     const NAME: &str = "record_trace";
-    const WHOLE: bool = true;
+    const NEEDS_WHOLE_GROUP: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<Trace> {
         Ok(call.read(|db| trace::trace(db, &RecordRef::resolve(db, &self.id)?))?)
@@ -223,7 +223,7 @@ pub struct QuarantineRequest {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[expect(missing_docs, reason = "the names say it")]
-pub struct QuarantineShown {
+pub struct QuarantineRow {
     pub kind: String,
     pub name: String,
     pub at: Time,
@@ -238,18 +238,18 @@ pub struct QuarantineAnswer {
     /// Whether they are back in recall.
     pub undone: bool,
     /// Every quarantine in force.
-    pub quarantines: Vec<QuarantineShown>,
+    pub quarantines: Vec<QuarantineRow>,
 }
 
 redact! {
     QuarantineAnswer { changed, quarantines / undone }
-    QuarantineShown { kind, name / at, records }
+    QuarantineRow { kind, name / at, records }
 }
 
 impl Request for QuarantineRequest {
     type Answer = QuarantineAnswer;
     const NAME: &str = "memory_quarantine";
-    const WHOLE: bool = true;
+    const NEEDS_WHOLE_GROUP: bool = true;
 
     fn only_reads(&self) -> bool {
         self.session.is_none() && self.source.is_none() && self.token.is_none()
@@ -285,7 +285,7 @@ impl Request for QuarantineRequest {
             call.view().forget_state();
         }
         let quarantines = call.view().read_all(quarantine::list)?;
-        let shown = |one: quarantine::Quarantine| QuarantineShown {
+        let shown = |one: quarantine::Quarantine| QuarantineRow {
             kind: one.kind,
             name: one.name,
             at: one.at,

@@ -29,7 +29,7 @@ const MAX_DIFF_CHARS: usize = 4_000;
 /// A file, or some lines of it. A missing file is empty.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the names say it")]
-pub struct FileShown {
+pub struct FileText {
     pub path: String,
     pub text: String,
     /// The first and the last line shown, from 1.
@@ -46,7 +46,7 @@ pub struct FileShown {
 }
 
 redact! {
-    FileShown { path, text / lines, total_lines, private, infrastructure_seen }
+    FileText { path, text / lines, total_lines, private, infrastructure_seen }
 }
 
 /// Reads a file for the session.
@@ -55,7 +55,7 @@ pub(super) fn show(
     path: &str,
     from: Option<usize>,
     to: Option<usize>,
-) -> Result<FileShown> {
+) -> Result<FileText> {
     let mut path: FilePath = path.parse()?;
     // Some designs name files relative to this folder.
     if let Ok(within) = format!("memory/{path}").parse::<FilePath>()
@@ -88,7 +88,7 @@ pub(super) fn show(
     let is_there = bytes.is_some();
     let told: Vec<(&str, usize)> =
         is_there.then(|| (path.as_str(), text.chars().count())).into_iter().collect();
-    let shown = FileShown {
+    let shown = FileText {
         path: path.to_string(),
         lines: (lines > 0).then_some([first + 1, first + lines]),
         text,
@@ -197,8 +197,8 @@ redact! {
 impl Request for WriteRequest {
     type Answer = WriteAnswer;
     const NAME: &str = "memory_write";
-    const ACROSS: bool = true;
-    const DECIDES: bool = true;
+    const CROSSES_GROUPS: bool = true;
+    const ASKS_POLICY: bool = true;
 
     fn proposal(answer: &WriteAnswer) -> Option<i64> {
         answer.proposal.filter(|_| answer.status == Some(State::Pending.as_str()))

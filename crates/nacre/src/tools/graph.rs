@@ -67,7 +67,7 @@ pub struct GraphRequest {
 impl Request for GraphRequest {
     type Answer = RecallResult;
     const NAME: &str = "graph_search";
-    const ACROSS: bool = true;
+    const CROSSES_GROUPS: bool = true;
     const ADVANCED: &'static [&'static str] = &["of_agent"];
     const LEAN_OUTPUT: fn() -> Value = schema::output::<GraphFields>;
 
@@ -728,7 +728,7 @@ redact! { EntityAnswer { one, other, note } }
 impl Request for EntityRequest {
     type Answer = EntityAnswer;
     const NAME: &str = "entity_join";
-    const WHOLE: bool = true;
+    const NEEDS_WHOLE_GROUP: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<EntityAnswer> {
         let mut gone: Vec<DeletedRecord> = Vec::new();
@@ -808,7 +808,7 @@ redact! { Rules { rules } }
 impl Request for RuleRequest {
     type Answer = Rules;
     const NAME: &str = "graph_rule";
-    const WHOLE: bool = true;
+    const NEEDS_WHOLE_GROUP: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<Rules> {
         call.write(|write| {

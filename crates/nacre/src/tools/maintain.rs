@@ -214,7 +214,7 @@ pub struct FinishedJob {
 
 /// The status of a job.
 #[derive(Clone, Debug, Serialize)]
-pub struct JobShown {
+pub struct JobStatus {
     /// The job.
     pub name: &'static str,
     /// Its description.
@@ -285,7 +285,7 @@ pub fn run_if_free(view: &mut View<'_>) -> Result<Vec<FinishedJob>> {
 }
 
 /// Returns the status of every job.
-pub fn jobs(view: &View<'_>) -> Result<Vec<JobShown>> {
+pub fn jobs(view: &View<'_>) -> Result<Vec<JobStatus>> {
     let caller = view.caller();
     let settings = view.settings();
     view.read_all(|db| JOBS.iter().map(|job| shown(db, job, job.schedule(settings), caller)).collect())
@@ -354,10 +354,10 @@ impl JobRecord {
     }
 }
 
-fn shown(db: &Connection, job: &Job, schedule: Schedule, caller: &Caller) -> Result<JobShown> {
+fn shown(db: &Connection, job: &Job, schedule: Schedule, caller: &Caller) -> Result<JobStatus> {
     let known = known(db, job.name)?;
     let (last, next) = schedule.around(caller.now, &caller.zone);
-    Ok(JobShown {
+    Ok(JobStatus {
         name: job.name,
         about: job.about,
         schedule: schedule.in_words(),

@@ -48,15 +48,15 @@ pub use across::call_across;
 pub use boot::BootRequest;
 pub use call::Form;
 pub use compat::{COMPAT_APIS, COMPAT_TOOLS, CompatApi, OWNERS};
-pub use conflict::{ConflictShown, ConflictSide, Conflicts, ConflictsRequest};
+pub use conflict::{ConflictRow, ConflictSide, Conflicts, ConflictsRequest};
 pub use decide::{
     DecideAnswer, DecideRequest, ProposalAnswer, ProposalRequest, Proposals, ProposalsRequest, Verdict,
 };
 pub use erase::{
-    ForgetAnswer, ForgetMatch, ForgetRequest, QuarantineAnswer, QuarantineRequest, QuarantineShown,
+    ForgetAnswer, ForgetMatch, ForgetRequest, QuarantineAnswer, QuarantineRequest, QuarantineRow,
     RecordDeleteAnswer, RecordDeleteRequest, TraceRequest,
 };
-pub use files::{FileShown, Mode as WriteMode, WriteAnswer, WriteRequest};
+pub use files::{FileText, Mode as WriteMode, WriteAnswer, WriteRequest};
 pub use graph::{
     AliasAnswer, AliasRequest, Entities, EntitiesRequest, EntityAct, EntityAnswer, EntityRequest, FactAnswer,
     FactRemoveRequest, FactRequest, Facts, FactsRequest, GraphRequest, RelationAnswer, RelationEndRequest,

@@ -104,7 +104,7 @@ fn injected_lines(db: &Connection, session: &SessionId) -> Result<Vec<InjectedLi
 impl Request for ReviewRequest {
     type Answer = Review;
     const NAME: &str = "session_review";
-    const WHOLE: bool = true;
+    const NEEDS_WHOLE_GROUP: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<Review> {
         let SessionWrites { stored, corrected } = call.read(|db| undo::writes(db, &self.session))?;
@@ -165,7 +165,7 @@ pub struct UndoAnswer {
 impl Request for UndoRequest {
     type Answer = UndoAnswer;
     const NAME: &str = "session_undo";
-    const WHOLE: bool = true;
+    const NEEDS_WHOLE_GROUP: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<UndoAnswer> {
         let undone = call.write(|write| {

@@ -45,7 +45,7 @@ enum Shareable {
 impl Request for ShareRequest {
     type Answer = ShareAnswer;
     const NAME: &str = "record_share";
-    const WHOLE: bool = true;
+    const NEEDS_WHOLE_GROUP: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<ShareAnswer> {
         let ShareRequest { ids, undo } = self;

@@ -178,13 +178,13 @@ pub trait Request: Clone + Serialize + DeserializeOwned + JsonSchema {
     /// The tool's name.
     const NAME: &'static str;
     /// Whether it can read in another group.
-    const ACROSS: bool = false;
+    const CROSSES_GROUPS: bool = false;
     /// Whether it needs to see the whole group.
-    const WHOLE: bool = false;
+    const NEEDS_WHOLE_GROUP: bool = false;
     /// Whether it asks the write policy itself.
-    const DECIDES: bool = false;
+    const ASKS_POLICY: bool = false;
     /// Whether it takes the type of an entry.
-    const TYPED: bool = false;
+    const TAKES_TYPE: bool = false;
     /// Arguments that it accepts but that agents are not told about.
     const ADVANCED: &'static [&'static str] = &[];
     /// The tool that does its work now.

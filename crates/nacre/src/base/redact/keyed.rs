@@ -30,9 +30,9 @@ const OWNERS: [&str; 12] =
 const MAX_WORDS: usize = 6;
 
 /// A name in ASCII, with the parts that may follow it in an identifier. Compiled without Unicode, which takes a tenth of the time.
-static NAMED: LazyLock<Regex> = LazyLock::new(|| named(true));
+static ASCII_NAME: LazyLock<Regex> = LazyLock::new(|| named(true));
 /// The other names.
-static NAMED_ELSEWHERE: LazyLock<Regex> = LazyLock::new(|| named(false));
+static OTHER_NAME: LazyLock<Regex> = LazyLock::new(|| named(false));
 
 fn named(ascii: bool) -> Regex {
     // In a name, parts are joined by nothing, a space or a sign. Longer names come first.
@@ -72,7 +72,7 @@ pub(super) fn is_name(text: &str) -> bool {
     text.len() >= 2
         && !text.eq_ignore_ascii_case("key")
         && text.split(['_', '-', ' ']).count() <= 3
-        && (is_whole(&NAMED) || (!text.is_ascii() && is_whole(&NAMED_ELSEWHERE)))
+        && (is_whole(&ASCII_NAME) || (!text.is_ascii() && is_whole(&OTHER_NAME)))
 }
 
 /// Tells whether a value is a placeholder, such as "changeme".
@@ -82,9 +82,9 @@ pub(super) fn is_known_placeholder(value: &str) -> bool {
 
 /// Adds the ranges of the values that are named as credentials.
 pub(super) fn find(text: &str, found: &mut Vec<Range<usize>>) {
-    find_named(&NAMED, text, found);
+    find_named(&ASCII_NAME, text, found);
     if !text.is_ascii() {
-        find_named(&NAMED_ELSEWHERE, text, found);
+        find_named(&OTHER_NAME, text, found);
     }
 }
 

@@ -269,7 +269,7 @@ fn commands(text: &str, words: &[&str], add: &mut impl FnMut(MentionKind, String
         }
     }
     for (place, word) in words.iter().enumerate() {
-        let is_asked = place > 0 && LEADS.contains(&words[place - 1].to_lowercase().as_str());
+        let is_asked = place > 0 && COMMAND_LEADS.contains(&words[place - 1].to_lowercase().as_str());
         match Runner::of(word) {
             Some(runner) if runner.is_word() && !is_asked => {}
             Some(_) => command(&words[place..(place + 6).min(words.len())], add),
@@ -280,7 +280,7 @@ fn commands(text: &str, words: &[&str], add: &mut impl FnMut(MentionKind, String
 }
 
 /// Words before a command.
-const LEADS: &[&str] =
+const COMMAND_LEADS: &[&str] =
     &["run", "runs", "running", "use", "uses", "with", "via", "call", "calls", "command", "$"];
 
 /// Adds one command: its program and the first argument that is a name.

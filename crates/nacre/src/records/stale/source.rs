@@ -75,7 +75,7 @@ static FIELD: LazyLock<Regex> = LazyLock::new(|| {
 static VARIANT: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^\s*([A-Z][A-Za-z0-9]*)\s*(?:[,({=]|$)").expect("a constant pattern"));
 /// The names in an attribute. Others that it has refer to another argument.
-static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+static ATTRIBUTE_NAME: LazyLock<Regex> = LazyLock::new(|| {
     let names = r#"(?:\[[^\]]*\]|"[^"]*")"#;
     Regex::new(&format!(r"\b(?:long|name|(?:visible_)?alias(?:es)?)\s*=\s*{names}"))
         .expect("a constant pattern")
@@ -159,7 +159,7 @@ impl Definitions {
                 let is_flag = whole.starts_with("#[arg") || whole.starts_with("#[clap");
                 // With a name of its own, the flag has nothing to do with the field.
                 has_long |= is_flag && whole.contains("long") && !LONG_NAME.is_match(&whole);
-                for named in NAMED.captures_iter(&whole) {
+                for named in ATTRIBUTE_NAME.captures_iter(&whole) {
                     let names = DOUBLE_QUOTED.captures_iter(&named[0]).map(|found| found[1].to_owned());
                     for name in names.filter(|name| NAME.is_match(name)) {
                         if is_flag {

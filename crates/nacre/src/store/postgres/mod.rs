@@ -108,7 +108,7 @@ struct Session {
 thread_local! {
     /// How many connections this thread holds. A thread that holds one never waits for another: it could wait
     /// for itself.
-    static HELD: Cell<usize> = const { Cell::new(0) };
+    static LEASES: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The rows that a transaction may see.
@@ -181,7 +181,7 @@ impl Server {
     /// Returns the number of a group or of one of its collections, which is created if needed.
     pub(crate) fn create_group(&self, group: &GroupName, collection: &str) -> Result<i32> {
         let lease = self.named(group.as_str(), Purpose::Files)?;
-        let sql = "INSERT INTO groups (name, collection) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        let sql = "INSERT INTO groups (name, collection) VALUES ($1, $2) ON CONFLICT DO EMPTY_NOTE";
         lease.execute(sql, &[&group.as_str(), &collection])?;
         let sql = "SELECT g FROM groups WHERE name = $1 AND collection = $2";
         let found = lease.query(sql, &[&group.as_str(), &collection])?;
@@ -349,7 +349,7 @@ impl Server {
     /// Takes a connection from the pool, or opens one. Tells whether it is new.
     fn lease(&self) -> Result<(Session, bool)> {
         let mut pool = self.pool();
-        if HELD.get() == 0 {
+        if LEASES.get() == 0 {
             let is_full = |pool: &mut Pool| pool.idle.is_empty() && pool.leased >= MAX_CONNECTIONS;
             if is_full(&mut pool) {
                 pool.waits += 1;
@@ -365,7 +365,7 @@ impl Server {
         pool.leased += 1;
         let idle = pool.idle.pop();
         drop(pool);
-        HELD.set(HELD.get() + 1);
+        LEASES.set(LEASES.get() + 1);
         if let Some(session) = idle {
             return Ok((session, false));
         }
@@ -379,7 +379,7 @@ impl Server {
     }
 
     fn release(&self, session: Option<Session>) {
-        HELD.set(HELD.get().saturating_sub(1));
+        LEASES.set(LEASES.get().saturating_sub(1));
         let mut pool = self.pool();
         pool.leased -= 1;
         if pool.idle.len() < MAX_CONNECTIONS {

@@ -119,7 +119,7 @@ fn say<T>(text: String) -> Done<T> {
 impl Request for MemoryToolRequest {
     type Answer = MemoryToolResult;
     const NAME: &str = "memory_tool";
-    const DECIDES: bool = true;
+    const ASKS_POLICY: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<MemoryToolResult> {
         let told = |content, is_error| MemoryToolResult { content, is_error, proposal: None, status: None };

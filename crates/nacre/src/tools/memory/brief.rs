@@ -26,7 +26,7 @@ pub struct BriefRequest {
 impl Request for BriefRequest {
     type Answer = Brief;
     const NAME: &str = "memory_brief";
-    const ACROSS: bool = true;
+    const CROSSES_GROUPS: bool = true;
     const ADVANCED: &'static [&'static str] = &["include_provenance"];
     const LEAN_OUTPUT: fn() -> Value = output::<LeanBrief>;
 

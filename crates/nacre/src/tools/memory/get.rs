@@ -17,7 +17,7 @@ use crate::records::entry::{self, Entry, Version};
 use crate::records::import;
 use crate::store::audit;
 use crate::tools::call::{Call, ToolResult};
-use crate::tools::files::{self, FileShown};
+use crate::tools::files::{self, FileText};
 use crate::tools::schema::output;
 use crate::tools::tool::Request;
 
@@ -59,7 +59,7 @@ pub struct GetRequest {
 #[expect(missing_docs, reason = "the names say it")]
 pub enum GetAnswer {
     Entry(Box<EntryWithPast>),
-    File(FileShown),
+    File(FileText),
 }
 
 /// A memory with its history: the memories it replaced or that replaced it, and its earlier texts.
@@ -110,7 +110,7 @@ redact! {
 impl Request for GetRequest {
     type Answer = GetAnswer;
     const NAME: &str = "memory_get";
-    const ACROSS: bool = true;
+    const CROSSES_GROUPS: bool = true;
     const LEAN_OUTPUT: fn() -> Value = output::<GetFields>;
 
     fn run(self, call: &mut Call<'_>) -> ToolResult<GetAnswer> {

@@ -71,7 +71,7 @@ pub struct SearchRequest {
 impl Request for SearchRequest {
     type Answer = SearchResults;
     const NAME: &str = "memory_search";
-    const ACROSS: bool = true;
+    const CROSSES_GROUPS: bool = true;
     const ADVANCED: &'static [&'static str] = &[
         "at",
         "collection",

@@ -100,7 +100,7 @@ struct StoreFields {
 impl Request for StoreRequest {
     type Answer = StoreAnswer;
     const NAME: &str = "memory_store";
-    const TYPED: bool = true;
+    const TAKES_TYPE: bool = true;
     const ADVANCED: &'static [&'static str] = &["cites", "narrative_id", "project", "task_id"];
     const LEAN_OUTPUT: fn() -> Value = output::<StoreFields>;
 

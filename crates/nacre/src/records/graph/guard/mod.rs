@@ -162,9 +162,9 @@ fn listed(lower: &str, category: Option<&str>, from: From) -> Option<&'static st
     let bare = ["the ", "a ", "an ", "our ", "my ", "this ", "your "]
         .iter()
         .find_map(|article| lower.strip_prefix(article));
-    let list = words::LISTED
-        .get(lower)
-        .or_else(|| bare.and_then(|bare| words::LISTED.get(bare)).filter(|list| **list == NotAName::Generic));
+    let list = words::NOT_NAMES.get(lower).or_else(|| {
+        bare.and_then(|bare| words::NOT_NAMES.get(bare)).filter(|list| **list == NotAName::Generic)
+    });
     let living = matches!(category, Some("person" | "family" | "friend" | "pet"));
     match list {
         Some(NotAName::Pronoun) => Some("is a pronoun, not a name"),

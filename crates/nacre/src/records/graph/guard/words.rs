@@ -19,7 +19,7 @@ pub(super) enum NotAName {
 }
 
 /// The words that are not names. A word in two lists counts for the first.
-pub(super) static LISTED: LazyLock<HashMap<&str, NotAName>> = LazyLock::new(|| {
+pub(super) static NOT_NAMES: LazyLock<HashMap<&str, NotAName>> = LazyLock::new(|| {
     let lists = [
         (&TITLES, NotAName::Title),
         (&GENERIC, NotAName::Generic),
