@@ -248,7 +248,7 @@ fn proposed(db: &Connection, step: Step) -> Result<BTreeSet<String>> {
 
 fn note(view: &mut View<'_>, step: Step, lines: &[PromotedLine], number: i64) -> Result<()> {
     view.write(|tx| {
-        let sql = "INSERT INTO promoted (step, what, proposal) VALUES ($1, $2, $3) ON CONFLICT DO EMPTY_NOTE";
+        let sql = "INSERT INTO promoted (step, what, proposal) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
         for one in lines {
             tx.run(sql, (step.as_str(), one.hash(), number))?;
         }

@@ -173,7 +173,7 @@ impl Database {
         let (owner, language, schema) = (self.owner.clone(), self.language, self.schema);
         let lexicon = &mut self.lexicon;
         self.db.write(|tx| {
-            let sql = "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT DO EMPTY_NOTE";
+            let sql = "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
             tx.run(sql, ("group", &owner.group))?;
             if let Some(collection) = &owner.collection {
                 tx.run(sql, ("collection", collection))?;

@@ -91,7 +91,7 @@ impl<'a> Writer<'a> {
         let pieces = self.pieces();
         let sql = "INSERT INTO passages (kind, ref, text, title, author, at, live, session, seq, slot, pieces, hash,
                 first_line, last_line, origin)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT (kind, ref) DO EMPTY_NOTE";
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT (kind, ref) DO NOTHING";
         let fields: [&dyn ToSql; 15] = [
             kind,
             reference,
@@ -157,7 +157,7 @@ impl<'a> Writer<'a> {
             self.vectors.push(self.db, self.stamp, id, &builtin::quantise(&builtin::embed_rows(piece)))?;
         }
         if let Some(name) = named(passage.author.as_deref()) {
-            let sql = "INSERT INTO authors (hash, name) VALUES ($1, $2) ON CONFLICT DO EMPTY_NOTE";
+            let sql = "INSERT INTO authors (hash, name) VALUES ($1, $2) ON CONFLICT DO NOTHING";
             self.db.run(sql, (mark::author_hash(name), name))?;
         }
         Ok(())

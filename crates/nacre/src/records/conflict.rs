@@ -148,7 +148,7 @@ fn insert(db: &Connection, conflict: &Conflict) -> Result<()> {
     let Conflict { first, second, found_at, kept, .. } = conflict;
     let sql = "INSERT INTO conflicts (one, one_hash, other, other_hash, found_at, kept) SELECT $1, $2, $3, $4, $5, $6
         WHERE NOT EXISTS (SELECT 1 FROM conflicts WHERE one = $3 AND one_hash = $4 AND other = $1 AND other_hash = $2)
-        ON CONFLICT DO EMPTY_NOTE";
+        ON CONFLICT DO NOTHING";
     let kept = kept.map(KeepChoice::as_str);
     db.run(sql, (&first.reference, &first.hash, &second.reference, &second.hash, found_at, kept)).map(drop)
 }

@@ -29,7 +29,7 @@ pub(crate) fn record(
     found: &[(String, &str, String)],
 ) -> Result<()> {
     for message in messages {
-        let sql = "INSERT INTO distil_read (session, message) VALUES ($1, $2) ON CONFLICT DO EMPTY_NOTE";
+        let sql = "INSERT INTO distil_read (session, message) VALUES ($1, $2) ON CONFLICT DO NOTHING";
         tx.run(sql, (session, message))?;
     }
     let sql = "SELECT coalesce(max(place), 0) FROM distil_found WHERE session = $1";
@@ -74,7 +74,7 @@ pub(crate) fn unread(db: &Connection) -> Result<Vec<String>> {
 
 /// Notes that a session is to be read.
 pub(crate) fn mark_due(tx: &Connection, session: &SessionId, now: Time) -> Result<()> {
-    let sql = "INSERT INTO distil_due (session, at) VALUES ($1, $2) ON CONFLICT (session) DO EMPTY_NOTE";
+    let sql = "INSERT INTO distil_due (session, at) VALUES ($1, $2) ON CONFLICT (session) DO NOTHING";
     tx.run(sql, (session, now)).map(drop)
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn insert(db: &Connection, lesson: &Lesson) -> Result<bool> {
     }
     let asked = cut(&lesson.asked, MAX_LESSON_CHARS);
     let lesson = Lesson { text, asked, weight: lesson.weight.clamp(0.0, 1.0), ..lesson.clone() };
-    let sql = format!("{INSERT} ON CONFLICT DO EMPTY_NOTE RETURNING number");
+    let sql = format!("{INSERT} ON CONFLICT DO NOTHING RETURNING number");
     Ok(write(db, &sql, &lesson)?.is_some())
 }
 

@@ -154,7 +154,7 @@ fn records(db: &Connection, scope: &Scope) -> Result<BTreeSet<(String, String)>>
 fn hold(db: &Connection, now: Time, number: i64, kind: &str, reference: &str) -> Result<bool> {
     let note = |kind: &str, reference: &str| {
         let sql =
-            "INSERT INTO quarantined (quarantine, kind, ref) VALUES ($1, $2, $3) ON CONFLICT DO EMPTY_NOTE";
+            "INSERT INTO quarantined (quarantine, kind, ref) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
         db.run(sql, (number, kind, reference)).map(drop)
     };
     match kind {

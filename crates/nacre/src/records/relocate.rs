@@ -132,7 +132,7 @@ fn copy_table(source: &Connection, target: &Connection, table: &str, step: &mut 
     let places = (1..=columns.len()).map(|place| format!("${place}")).collect::<Vec<_>>().join(", ");
     let insert = match table {
         // The owner and the version of the target's index stay.
-        "meta" => format!("INSERT INTO meta ({names}) VALUES ({places}) ON CONFLICT DO EMPTY_NOTE"),
+        "meta" => format!("INSERT INTO meta ({names}) VALUES ({places}) ON CONFLICT DO NOTHING"),
         _ => format!("INSERT INTO {table} ({names}) VALUES ({places})"),
     };
     let key = columns.iter().position(|name| table == "meta" && name == "key");

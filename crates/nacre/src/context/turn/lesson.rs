@@ -405,7 +405,7 @@ pub(super) fn learn(
         let folded = exchange::hash(&[&analyse::fold(&draft.text)]);
         let sql =
             "INSERT INTO lessons (text, folded, asked, weight, learned_at, session, private, state, origin)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO EMPTY_NOTE";
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING";
         // A statement before the correction says nothing about when the lesson applies.
         let asked = said::prose(asked);
         let asked = if is_request(&asked) || asked.ends_with('?') {

@@ -137,7 +137,7 @@ impl Rows {
         for (table, columns, _) in TABLES {
             let places: Vec<String> = (1..=columns.len()).map(|place| format!("${place}")).collect();
             let sql = format!(
-                "INSERT INTO {table} ({}) VALUES ({}) ON CONFLICT DO EMPTY_NOTE",
+                "INSERT INTO {table} ({}) VALUES ({}) ON CONFLICT DO NOTHING",
                 columns.join(", "),
                 places.join(", ")
             );

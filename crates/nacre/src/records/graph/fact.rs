@@ -323,7 +323,7 @@ pub(crate) fn add_category(db: &Connection, word: &str) -> Result<bool> {
     if category(db, &word).is_ok() {
         return Ok(false);
     }
-    Ok(db.run("INSERT INTO categories (name) VALUES ($1) ON CONFLICT DO EMPTY_NOTE", [word])? > 0)
+    Ok(db.run("INSERT INTO categories (name) VALUES ($1) ON CONFLICT DO NOTHING", [word])? > 0)
 }
 
 pub(super) fn is_multi(db: &Connection, key: &str) -> Result<bool> {
@@ -335,7 +335,7 @@ pub(super) fn is_multi(db: &Connection, key: &str) -> Result<bool> {
 pub(crate) fn set_multi(db: &Connection, now: Time, key: &str, multi: bool) -> Result<String> {
     let key = guard::key(key, Source::Person)?;
     if multi {
-        if db.run("INSERT INTO multi_keys (key) VALUES ($1) ON CONFLICT DO EMPTY_NOTE", [&key])? > 0 {
+        if db.run("INSERT INTO multi_keys (key) VALUES ($1) ON CONFLICT DO NOTHING", [&key])? > 0 {
             // Values from documents that hold at the same time keep doing so.
             let sql = "SELECT DISTINCT facts.id FROM facts JOIN citations ON kind = 'fact' AND citations.id = facts.id
                 WHERE key = $1 AND until IS NOT NULL";

@@ -195,7 +195,7 @@ fn shown(claim: &Claim) -> String {
 
 fn keep_out(db: &Connection, path: &str, line: i64, what: &str, reason: &str) -> Result<()> {
     let sql =
-        "INSERT INTO kept_out (path, line, what, reason) VALUES ($1, $2, $3, $4) ON CONFLICT DO EMPTY_NOTE";
+        "INSERT INTO kept_out (path, line, what, reason) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
     db.run(sql, (path, line, text::shorten(what), reason))?;
     Ok(())
 }

@@ -379,7 +379,7 @@ pub(crate) fn mark_distinct(db: &Connection, one: &str, other: &str) -> Result<(
     if one.id == other.id {
         return Err(Error::SelfAlias { alias: one.name, entity: other.name });
     }
-    let sql = "INSERT INTO distinct_entities (one, other) VALUES ($1, $2) ON CONFLICT DO EMPTY_NOTE";
+    let sql = "INSERT INTO distinct_entities (one, other) VALUES ($1, $2) ON CONFLICT DO NOTHING";
     db.run(sql, (one.id.min(other.id), one.id.max(other.id)))?;
     Ok((one.name, other.name))
 }

@@ -165,8 +165,8 @@ impl Records {
     /// Imports records and keeps existing ones unchanged. Returns how many facts and relations are new.
     pub(crate) fn import(&self, db: &Connection) -> Result<usize> {
         for (sql, names) in [
-            ("INSERT INTO categories (name) VALUES ($1) ON CONFLICT DO EMPTY_NOTE", &self.categories),
-            ("INSERT INTO multi_keys (key) VALUES ($1) ON CONFLICT DO EMPTY_NOTE", &self.multi),
+            ("INSERT INTO categories (name) VALUES ($1) ON CONFLICT DO NOTHING", &self.categories),
+            ("INSERT INTO multi_keys (key) VALUES ($1) ON CONFLICT DO NOTHING", &self.multi),
         ] {
             for name in names {
                 db.run(sql, [name])?;

@@ -98,7 +98,7 @@ pub(crate) fn put_distinct(db: &Connection, values: &Fields, now: Time) -> Resul
         return Ok(None);
     }
     let (one, other) = (one.0.min(other.0), one.0.max(other.0));
-    let sql = "INSERT INTO distinct_entities (one, other) VALUES ($1, $2) ON CONFLICT DO EMPTY_NOTE";
+    let sql = "INSERT INTO distinct_entities (one, other) VALUES ($1, $2) ON CONFLICT DO NOTHING";
     db.run(sql, (one, other))?;
     Ok(Some(one << 32 | other))
 }
@@ -121,13 +121,13 @@ const RULES: &[Rule] = &[
     Rule {
         about: "multi",
         list: "SELECT key FROM multi_keys ORDER BY key",
-        add: "INSERT INTO multi_keys (key) VALUES ($1) ON CONFLICT DO EMPTY_NOTE",
+        add: "INSERT INTO multi_keys (key) VALUES ($1) ON CONFLICT DO NOTHING",
         remove: "DELETE FROM multi_keys WHERE key = $1",
     },
     Rule {
         about: "category",
         list: "SELECT name FROM categories ORDER BY name",
-        add: "INSERT INTO categories (name) VALUES ($1) ON CONFLICT DO EMPTY_NOTE",
+        add: "INSERT INTO categories (name) VALUES ($1) ON CONFLICT DO NOTHING",
         remove: "DELETE FROM categories WHERE name = $1",
     },
 ];

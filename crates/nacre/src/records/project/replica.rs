@@ -140,7 +140,7 @@ pub(crate) fn put_block(db: &Connection, values: &BTreeMap<String, Value>) -> Re
         }
     };
     let (Some(task), Some(by)) = (number("task")?, number("by")?) else { return Ok(None) };
-    let sql = "INSERT INTO task_blocks (task, \"by\") VALUES ($1, $2) ON CONFLICT DO EMPTY_NOTE";
+    let sql = "INSERT INTO task_blocks (task, \"by\") VALUES ($1, $2) ON CONFLICT DO NOTHING";
     db.run(sql, (task, by))?;
     Ok(Some(format!("{task} {by}")))
 }

@@ -371,7 +371,7 @@ fn changeable(db: &Connection, id: TaskId) -> Result<Task> {
 }
 
 fn insert_block(db: &Connection, id: TaskId, by: TaskId) -> Result<()> {
-    let sql = "INSERT INTO task_blocks (task, \"by\") VALUES ($1, $2) ON CONFLICT DO EMPTY_NOTE";
+    let sql = "INSERT INTO task_blocks (task, \"by\") VALUES ($1, $2) ON CONFLICT DO NOTHING";
     db.run(sql, (id, by)).map(drop)
 }
 

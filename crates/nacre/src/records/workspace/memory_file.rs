@@ -147,7 +147,7 @@ pub(crate) fn hashes(path: &str, text: &str) -> Vec<String> {
 
 /// Records the lines that exist, and since when.
 pub(crate) fn note_lines(tx: &Connection, hashes: &[String], since: Time, now: Time) -> Result<()> {
-    let sql = "INSERT INTO line_uses (path, line, seen_at) VALUES ($1, $2, $3) ON CONFLICT DO EMPTY_NOTE";
+    let sql = "INSERT INTO line_uses (path, line, seen_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
     for hash in hashes {
         tx.run(sql, (PATH, hash, since))?;
     }

@@ -25,7 +25,7 @@ pub(crate) fn note<'p>(view: &mut View<'_>, paths: impl IntoIterator<Item = &'p 
     let now = paths.into_iter().any(is_infrastructure);
     let before = view.read_all(|db| infrastructure(db, &caller.session)).unwrap_or(None).is_some();
     if now && !before && caller.actor == Actor::Agent {
-        let sql = "INSERT INTO seen (session, what, at) VALUES ($1, $2, $3) ON CONFLICT DO EMPTY_NOTE";
+        let sql = "INSERT INTO seen (session, what, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
         let _ = view.write(|tx| tx.run(sql, (&caller.session, INFRASTRUCTURE, caller.now)));
     }
     now || before

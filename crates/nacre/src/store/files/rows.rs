@@ -130,7 +130,7 @@ impl Rows {
 
     pub(super) fn create(&self, path: &FilePath, bytes: &[u8]) -> Result<bool> {
         let sql = format!(
-            "INSERT INTO files (path, version, mtime, bytes) VALUES ($1, 1, {CHANGED_NOW}, $2) ON CONFLICT DO EMPTY_NOTE"
+            "INSERT INTO files (path, version, mtime, bytes) VALUES ($1, 1, {CHANGED_NOW}, $2) ON CONFLICT DO NOTHING"
         );
         self.change(|server| Ok(server.execute(&sql, &[&path.as_str(), &bytes])? == 1))
     }
@@ -147,7 +147,7 @@ impl Rows {
             (None, Some(after)) => {
                 let sql = format!(
                     "INSERT INTO files (path, version, mtime, bytes) VALUES ($1, 1, {CHANGED_NOW}, $2)
-                     ON CONFLICT DO EMPTY_NOTE"
+                     ON CONFLICT DO NOTHING"
                 );
                 server.execute(&sql, &[&name, &after])
             }

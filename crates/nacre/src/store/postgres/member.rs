@@ -120,7 +120,7 @@ impl Server {
         if !lease.query(sql, &[&name])?.is_empty() {
             return Err(Error::MemberNameTaken { name: name.into() });
         }
-        let sql = "INSERT INTO members (name, added_at) VALUES ($1, $2) ON CONFLICT DO EMPTY_NOTE";
+        let sql = "INSERT INTO members (name, added_at) VALUES ($1, $2) ON CONFLICT DO NOTHING";
         if lease.execute(sql, &[&name, &now.as_millis()])? == 0 {
             return Err(Error::MemberExists { member: name.into() });
         }
@@ -148,7 +148,7 @@ impl Server {
         let lease = self.named(name, Purpose::Files)?;
         lease.execute("DELETE FROM member_roles WHERE group_name = $1 AND member = $2", &[&name, &member])?;
         if let Some(role) = role {
-            lease.execute("INSERT INTO groups (name) VALUES ($1) ON CONFLICT DO EMPTY_NOTE", &[&name])?;
+            lease.execute("INSERT INTO groups (name) VALUES ($1) ON CONFLICT DO NOTHING", &[&name])?;
             let sql = "INSERT INTO member_roles (group_name, member, role) VALUES ($1, $2, $3)";
             lease.execute(sql, &[&name, &member, &role.as_str()])?;
         }
@@ -161,7 +161,7 @@ impl Server {
         self.known_member(&token.member)?;
         let lease = self.start("true", Purpose::Files, None)?;
         let sql = "INSERT INTO member_tokens (member, name, hash, person, private, untrusted, made_at)
-            VALUES ($1, $2, encode(sha256(convert_to($3, 'UTF8')), 'hex'), $4, $5, $6, $7) ON CONFLICT DO EMPTY_NOTE";
+            VALUES ($1, $2, encode(sha256(convert_to($3, 'UTF8')), 'hex'), $4, $5, $6, $7) ON CONFLICT DO NOTHING";
         let MemberToken { member, name, person, private, untrusted, made_at, .. } = token;
         let added =
             lease.execute(sql, &[member, name, &secret, person, private, untrusted, &made_at.as_millis()])?;

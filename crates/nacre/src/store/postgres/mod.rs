@@ -181,7 +181,7 @@ impl Server {
     /// Returns the number of a group or of one of its collections, which is created if needed.
     pub(crate) fn create_group(&self, group: &GroupName, collection: &str) -> Result<i32> {
         let lease = self.named(group.as_str(), Purpose::Files)?;
-        let sql = "INSERT INTO groups (name, collection) VALUES ($1, $2) ON CONFLICT DO EMPTY_NOTE";
+        let sql = "INSERT INTO groups (name, collection) VALUES ($1, $2) ON CONFLICT DO NOTHING";
         lease.execute(sql, &[&group.as_str(), &collection])?;
         let sql = "SELECT g FROM groups WHERE name = $1 AND collection = $2";
         let found = lease.query(sql, &[&group.as_str(), &collection])?;
