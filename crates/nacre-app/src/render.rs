@@ -144,7 +144,7 @@ pub fn note(text: &str) {
 
 /// Says why nothing happens yet.
 pub fn long_wait() {
-    note("waiting for another process that writes to this memory");
+    note("waiting for another process that uses this memory");
 }
 
 /// Asks the user yes or no; `None`: there is no terminal.

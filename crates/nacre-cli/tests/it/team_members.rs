@@ -106,7 +106,7 @@ fn a_member_has_only_the_groups_and_rights_of_their_roles() {
     refused(olav, &["--group", "petra", "search", "x"], "no_role");
     // The audit log names the member.
     let audit = rita.json(&["--group", "web", "audit"]).to_string();
-    assert!(audit.contains("\"member\":\"petra\""), "{audit}");
+    assert!(audit.contains("\"token\":\"petra/oidc\""), "{audit}");
     // A person who is no member sees nothing.
     let stranger = Member::new(&server.url_as("stranger", operator.database()));
     refused(&stranger, &["--group", "web", "search", "staging"], "no_role");
@@ -266,7 +266,7 @@ fn an_identity_provider_lets_the_members_in_with_their_roles() {
     // Tokens of Nacre's own work beside them, and the audit log names the member.
     assert_eq!(store(&team.token("petra", "laptop", &["--private"]), "web").0, 200);
     let audit = team.rita.json(&["--group", "web", "audit"]).to_string();
-    assert!(audit.contains("\"member\":\"petra\""), "{audit}");
+    assert!(audit.contains("\"token\":\"petra/oidc\""), "{audit}");
     // Without its audience, tokens for every program of the provider would be accepted.
     assert_eq!(operator.error(&["serve", "--oidc-issuer", &provider.url]).0, 2);
 }

@@ -1,6 +1,6 @@
 //! Deletion, quarantine and credentials at the command line. Each test is named for what once went wrong.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::sealed::{Process, Sealed, files};
 
@@ -141,7 +141,13 @@ fn delete_said_done_while_the_text_was_in_the_file() {
         assert_eq!(count, 2);
         let said = home.run(["delete", "--yes", "1"]);
         assert!(said.stdout.contains("Still in the database file"), "{said:?}");
-        let forgotten = home.json(["forget", "--yes", "Zelda"]);
+        // Standard error says that it waits.
+        let forgotten = home.run(["--json", "forget", "--yes", "Zelda"]);
+        let forgotten: Value = serde_json::from_str(&forgotten.stdout).unwrap();
+        assert_eq!(
+            forgotten["found"][0]["text"], "The car is called Zelda",
+            "empty tags were part of the text"
+        );
         assert!(
             forgotten["receipt"]["still_in"][0].as_str().unwrap().contains("database file"),
             "{forgotten}"

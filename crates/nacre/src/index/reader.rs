@@ -35,6 +35,11 @@ pub(crate) fn judge(pairs: &[(&str, &str)]) -> Vec<Judgement> {
     heads(pairs).into_iter().map(|[_, _, _, lasts, helps]| Judgement { helps, lasts }).collect()
 }
 
+/// Returns the size of a pair in tokens. The time of a reading grows with it.
+pub(crate) fn size(one: &str, other: &str) -> usize {
+    MODEL.pair_tokens(&text::cut(one, MAX_CHARS), &text::cut(other, MAX_CHARS)).len()
+}
+
 /// Returns how likely it is that two statements cannot both hold, as the logarithm of the odds.
 pub(crate) fn contradiction(earlier: &str, later: &str) -> f32 {
     let first = conflict_share(&heads(&[(earlier, later)])[0]);

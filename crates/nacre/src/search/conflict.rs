@@ -18,7 +18,7 @@ use crate::base::{Result, Time, text};
 use crate::index::embed::builtin;
 use crate::index::lookup::{self, Candidate};
 use crate::index::{self, alike, chunk};
-use crate::records::claim::{Statement, compare, weigh};
+use crate::records::claim::{Statement, compare, reading_size, weigh};
 use crate::records::conflict::StatementRef;
 use crate::records::entry::{self, Ownership};
 use crate::records::graph::{Cite, fact};
@@ -67,11 +67,13 @@ struct Effort {
     candidates: usize,
     /// The maximum number of statements that are read together with the new one.
     readings: usize,
+    /// The maximum size of all readings together. A reading takes as long as its texts are.
+    tokens: usize,
 }
 
-const FULL_EFFORT: Effort = Effort { words: 8, candidates: 32, readings: 6 };
+const FULL_EFFORT: Effort = Effort { words: 8, candidates: 32, readings: 6, tokens: 320 };
 /// For each of many statements: common words match many passages, and take most of the time.
-const QUICK_EFFORT: Effort = Effort { words: 4, candidates: 8, readings: 0 };
+const QUICK_EFFORT: Effort = Effort { words: 4, candidates: 8, readings: 0, tokens: 0 };
 /// How near in meaning to the new statement, by its words, one must be that is read together with it.
 const MIN_NEARNESS: f32 = 0.2;
 /// The maximum number of contradictions that are reported.
@@ -138,10 +140,16 @@ fn contradicting_among(
     }
     near.sort_by(|(one, ..), (other, ..)| other.total_cmp(one));
     let mut found: Vec<(f32, Contradiction)> = Vec::new();
+    let mut tokens = 0;
     for (place, (nearness, candidate, statement)) in near.iter().enumerate() {
-        let is_read = place < new.effort().readings && *nearness >= MIN_NEARNESS;
+        let earlier = read(statement);
+        let mut is_read = place < new.effort().readings && *nearness >= MIN_NEARNESS;
+        if is_read {
+            tokens += reading_size(&earlier, &later);
+            is_read = tokens <= new.effort().tokens;
+        }
         let decide = if is_read { weigh } else { compare };
-        if let Some(conflict) = decide(&read(statement), &later)
+        if let Some(conflict) = decide(&earlier, &later)
             && !is_of_other_owner(db, candidate, new.ownership)?
         {
             found.push((conflict.score, contradiction(db, candidate, statement)?));

@@ -29,23 +29,101 @@ const OWNERS: [&str; 12] =
 /// The most words between a name and its value.
 const MAX_WORDS: usize = 6;
 
-/// A name in ASCII, with the parts that may follow it in an identifier. Compiled without Unicode, which takes a tenth of the time.
-static ASCII_NAME: LazyLock<Regex> = LazyLock::new(|| named(true));
-/// The other names.
-static OTHER_NAME: LazyLock<Regex> = LazyLock::new(|| named(false));
+/// The parts that may follow a name in ASCII. A part comes before its own beginning.
+const ENDINGS: [&str; 20] = [
+    "base64",
+    "base",
+    "b64",
+    "hex",
+    "data",
+    "id",
+    "value",
+    "string",
+    "plain",
+    "clear",
+    "old",
+    "new",
+    "confirmation",
+    "secreta",
+    "secreto",
+    "production",
+    "prod",
+    "dev",
+    "staging",
+    "test",
+];
 
-fn named(ascii: bool) -> Regex {
-    // In a name, parts are joined by nothing, a space or a sign. Longer names come first.
-    let mut names: Vec<&str> = all_names().filter(|name| name.is_ascii() == ascii).collect();
+/// The names in ASCII by their first letter, the longer ones first. They are looked for by hand: to compile a pattern of them takes
+/// longer than all the rest of a short command.
+static ASCII_NAMES: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
+    let mut names = vec![Vec::new(); 128];
+    for name in all_names().filter(|name| name.is_ascii()) {
+        names[usize::from(name.as_bytes()[0])].push(name);
+    }
+    names.iter_mut().for_each(|names| names.sort_by_key(|name| std::cmp::Reverse(name.len())));
+    names
+});
+
+/// The other names. Their parts are joined by nothing, a space or a sign.
+static OTHER_NAMES: LazyLock<Regex> = LazyLock::new(|| {
+    let mut names: Vec<&str> = all_names().filter(|name| !name.is_ascii()).collect();
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
     let names: Vec<String> = names.iter().map(|name| name.replace(' ', "[-_. ]?")).collect();
-    let pattern = format!(
-        "(?P<name>{})s?(?:[-_]?(?:[0-9]|v[0-9]|base|b64|base64|hex|data|id|value|string|plain|clear|old|new|confirmation|secreta|secreto|prod|production|dev|staging|test))?{}",
-        names.join("|"),
-        if ascii { "" } else { "(?:_\\w{1,8})?" }
-    );
-    let regex = RegexBuilder::new(&pattern).case_insensitive(true).unicode(!ascii).build();
+    let endings = ENDINGS.join("|");
+    let pattern =
+        format!("(?P<name>{})s?(?:[-_]?(?:[0-9]|v[0-9]|{endings}))?(?:_\\w{{1,8}})?", names.join("|"));
+    let regex = RegexBuilder::new(&pattern).case_insensitive(true).build();
     regex.expect("the names are plain words")
+});
+
+/// The name of a credential in a text.
+struct Name {
+    range: Range<usize>,
+    /// The end of the parts that follow it in an identifier.
+    end: usize,
+}
+
+/// Returns the first name in ASCII from a place on; of several there, the longest.
+fn ascii_name(text: &str, from: usize) -> Option<Name> {
+    let bytes = text.as_bytes();
+    (from..bytes.len()).find_map(|start| {
+        let names = ASCII_NAMES.get(usize::from(bytes[start].to_ascii_lowercase()))?;
+        let end = names.iter().find_map(|name| end_of(name, bytes, start))?;
+        Some(Name { range: start..end, end: end_of_parts(bytes, end) })
+    })
+}
+
+/// Returns the first other name from a place on.
+fn other_name(text: &str, from: usize) -> Option<Name> {
+    let found = OTHER_NAMES.captures_at(text, from)?;
+    let (whole, name) = (found.get(0)?, found.name("name")?);
+    Some(Name { range: name.range(), end: whole.end() })
+}
+
+/// Returns where a name that begins at `at` ends. Its parts are joined by nothing, a space or a sign.
+fn end_of(name: &str, bytes: &[u8], mut at: usize) -> Option<usize> {
+    for letter in name.bytes() {
+        match bytes.get(at) {
+            Some(byte) if letter == b' ' => at += usize::from(b"-_. ".contains(byte)),
+            Some(byte) if byte.to_ascii_lowercase() == letter => at += 1,
+            _ => return None,
+        }
+    }
+    Some(at)
+}
+
+/// Returns where the parts that follow a name end: `passwords`, `token_v2`, `secretBase64`.
+fn end_of_parts(bytes: &[u8], name_end: usize) -> usize {
+    let is = |at: usize, test: fn(&u8) -> bool| bytes.get(at).is_some_and(test);
+    let end = name_end + usize::from(is(name_end, |byte| byte.eq_ignore_ascii_case(&b's')));
+    let at = end + usize::from(is(end, |byte| b"-_".contains(byte)));
+    if is(at, u8::is_ascii_digit) {
+        return at + 1;
+    }
+    if is(at, |byte| byte.eq_ignore_ascii_case(&b'v')) && is(at + 1, u8::is_ascii_digit) {
+        return at + 2;
+    }
+    ENDINGS.iter().find_map(|ending| end_of(ending, bytes, at)).unwrap_or(end)
 }
 
 fn all_names() -> impl Iterator<Item = &'static str> {
@@ -64,15 +142,16 @@ pub(super) fn may_be_elsewhere(text: &str) -> bool {
 
 /// Tells whether a text is the name of a credential and nothing else, such as the head of a column.
 pub(super) fn is_name(text: &str) -> bool {
-    let is_whole = |regex: &Regex| {
-        regex
-            .find_iter(text)
-            .any(|name| name.end() == text.len() && begins_word(text, name.start(), name.as_str()))
+    let is_whole = |next: NextName| {
+        let names = std::iter::successors(next(text, 0), |name| next(text, name.end));
+        names.into_iter().any(|Name { range, end }| {
+            end == text.len() && begins_word(text, range.start, &text[range.start..end])
+        })
     };
     text.len() >= 2
         && !text.eq_ignore_ascii_case("key")
         && text.split(['_', '-', ' ']).count() <= 3
-        && (is_whole(&ASCII_NAME) || (!text.is_ascii() && is_whole(&OTHER_NAME)))
+        && (is_whole(ascii_name) || (!text.is_ascii() && is_whole(other_name)))
 }
 
 /// Tells whether a value is a placeholder, such as "changeme".
@@ -82,35 +161,36 @@ pub(super) fn is_known_placeholder(value: &str) -> bool {
 
 /// Adds the ranges of the values that are named as credentials.
 pub(super) fn find(text: &str, found: &mut Vec<Range<usize>>) {
-    find_named(&ASCII_NAME, text, found);
+    find_named(ascii_name, text, found);
     if !text.is_ascii() {
-        find_named(&OTHER_NAME, text, found);
+        find_named(other_name, text, found);
     }
 }
 
-fn find_named(names: &Regex, text: &str, found: &mut Vec<Range<usize>>) {
+/// Finds the next name in a text from a place on.
+type NextName = fn(&str, usize) -> Option<Name>;
+
+fn find_named(next: NextName, text: &str, found: &mut Vec<Range<usize>>) {
     let mut at = 0;
-    while let Some(named) = names.captures_at(text, at) {
-        let (whole, name) =
-            (named.get(0).expect("group 0 is the match"), named.name("name").expect("a name"));
+    while let Some(Name { range, end }) = next(text, at) {
+        let (whole, name) = (&text[range.start..end], &text[range.clone()]);
         // A shorter name may begin inside this one: `rapidapi-key` ends with "key".
-        let first = name.as_str().chars().next().map_or(1, char::len_utf8);
-        at = name.start() + first;
+        at = range.start + name.chars().next().map_or(1, char::len_utf8);
         // `passwordLength`, `secretsmanager`, `new_secret(…)`, `${DB_PASSWORD}`, `arn:…:secret:…`
-        let rest = &text[whole.end()..];
-        let is_spaced = whole.as_str().ends_with(|c: char| c < '\u{2E80}');
+        let rest = &text[end..];
+        let is_spaced = whole.ends_with(|c: char| c < '\u{2E80}');
         let goes_on = rest
             .starts_with(|c: char| (is_spaced && c.is_ascii_alphanumeric()) || "_@/-(}>%?".contains(c))
             || rest
                 .strip_prefix('.')
                 .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
-        if goes_on || !begins_word(text, name.start(), name.as_str()) {
+        if goes_on || !begins_word(text, range.start, name) {
             continue;
         }
-        at = whole.end();
-        let is_variable = !name.as_str().chars().any(char::is_lowercase) && name.as_str().is_ascii();
-        let lower = name.as_str().to_lowercase();
-        let before = text[..name.start()].trim_end_matches(['_', '-', ' ']);
+        at = end;
+        let is_variable = !name.chars().any(char::is_lowercase) && name.is_ascii();
+        let lower = name.to_lowercase();
+        let before = text[..range.start].trim_end_matches(['_', '-', ' ']);
         // `PublicKeyToken`; "palabra clave" is a keyword; to pin a version.
         let is_public = ends_with_word(before, "public") || ends_with_word(before, "publickey");
         let is_verb =
@@ -119,17 +199,16 @@ fn find_named(names: &Regex, text: &str, found: &mut Vec<Range<usize>>) {
             continue;
         }
         let kind = match () {
-            () if lower == "key" => key_kind(text, name.start()),
+            () if lower == "key" => key_kind(text, range.start),
             // A verb, unless a sign or "is" follows.
-            () if lower == "pass" && !is_variable && !is_noun(&text[whole.end()..]) => continue,
+            () if lower == "pass" && !is_variable && !is_noun(&text[end..]) => continue,
             () if lower.starts_with("pin") => Kind::Pin,
             () if CODES.contains(&lower.as_str()) => Kind::Code,
             () if PASSWORDS.contains(&lower.as_str()) => Kind::Password { is_variable },
             () => Kind::Key { is_variable },
         };
-        let reader =
-            Reader { text, kind, at: whole.end(), link: Link::None, words: 0, has_passed: false, lines: 0 };
-        let value = reader.value().or_else(|| value_before(text, name.start(), kind));
+        let reader = Reader { text, kind, at: end, link: Link::None, words: 0, has_passed: false, lines: 0 };
+        let value = reader.value().or_else(|| value_before(text, range.start, kind));
         found.extend(value.map(|value| with_list(text, value)));
     }
 }
@@ -788,6 +867,8 @@ mod tests {
             "authtoken: 2aBcDeFgHiJkLmNoPq9",
             "Datenbankpasswort: Winter24!",
             "Ihr Anmeldecode lautet 618087",
+            "PASSWORD_PRODUCTION=hunter2!x",
+            "Api_Key-v2: d0taCYhhB85RCyKanNBoWbGk",
         ] {
             assert!(text(secret).contains(MASK), "{secret}");
         }

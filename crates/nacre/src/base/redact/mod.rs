@@ -15,6 +15,7 @@ mod trigger;
 mod view;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -61,9 +62,14 @@ fn masked(text: &str, lines: Lines) -> Cow<'_, str> {
     if text.len() < MIN_SECRET_LEN {
         return Cow::Borrowed(text);
     }
+    // An answer and its text, such as that of `boot`, hold the same words twice.
+    if is_last_clean(text) {
+        return Cow::Borrowed(text);
+    }
     let view = View::of(text);
     let mut found = secrets(&view.text);
     if found.is_empty() {
+        keep_clean(text);
         return Cow::Borrowed(text);
     }
     if lines == Lines::Keep {
@@ -89,6 +95,24 @@ fn masked(text: &str, lines: Lines) -> Cow<'_, str> {
     }
     masked.push_str(&text[done..]);
     Cow::Owned(masked)
+}
+
+thread_local! {
+    /// The last long text without a credential.
+    static LAST_CLEAN: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// The length in bytes from which the last clean text is kept.
+const LONG_TEXT: Range<usize> = 4 << 10..1 << 20;
+
+fn is_last_clean(text: &str) -> bool {
+    LONG_TEXT.contains(&text.len()) && LAST_CLEAN.with_borrow(|last| last == text)
+}
+
+fn keep_clean(text: &str) {
+    if LONG_TEXT.contains(&text.len()) {
+        LAST_CLEAN.with_borrow_mut(|last| text.clone_into(last));
+    }
 }
 
 /// Ends an unclosed key at the last line that looks like part of it. The text after it may contain more.
@@ -471,6 +495,16 @@ mod tests {
             ),
         ] {
             assert_eq!(document(given), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_masked_again_after_a_clean_one() {
+        let clean = "The boat is in the harbour. ".repeat(300);
+        let secret = format!("{clean}ghp_16C7e42F292c6912E7710c838347Ae178B4a");
+        for _ in 0..2 {
+            assert_eq!(text(&clean), clean);
+            assert!(text(&secret).contains(MASK));
         }
     }
 

@@ -4,7 +4,6 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use memchr::memmem;
 use regex::Regex;
 
 use super::token::{is_dense, is_filler};
@@ -119,8 +118,7 @@ static TYPED: LazyLock<Regex> = LazyLock::new(|| {
 /// Adds the ranges of generated characters near words of access. `has_name`: whether the text has the name of a credential.
 pub(super) fn find(text: &str, has_name: bool, longest: usize, found: &mut Vec<Range<usize>>) {
     let has_digits = text.as_bytes().windows(2).any(|two| two.iter().all(u8::is_ascii_digit));
-    let is_spelled =
-        ["s s w", "S S W"].iter().any(|part| memmem::find(text.as_bytes(), part.as_bytes()).is_some());
+    let is_spelled = is_spelled(text.as_bytes());
     // Most texts end here, before they are copied.
     if !has_name && !has_digits && !is_spelled && found.is_empty() {
         return;
@@ -136,7 +134,8 @@ pub(super) fn find(text: &str, has_name: bool, longest: usize, found: &mut Vec<R
             let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
             // A key beside one that is known already: `Client('AC…', '…')`.
             let is_company = || found.iter().any(|one| one.start < range.end && one.end > range.start);
-            if line.len() >= MIN_RUN_LEN && !has(HARMLESS) && (has(ACCESS) || is_company()) {
+            let has_run = super::longest_run(line) >= MIN_RUN_LEN;
+            if has_run && !has(HARMLESS) && (has(ACCESS) || is_company()) {
                 in_line(line, lower, range.start, found);
             }
         }
@@ -145,7 +144,7 @@ pub(super) fn find(text: &str, has_name: bool, longest: usize, found: &mut Vec<R
         let secrets = regex.captures_iter(text).filter_map(|caught| caught.name("secret"));
         found.extend(secrets.map(|one| one.range()));
     };
-    if has_name && text.contains(' ') || is_spelled {
+    if is_spelled {
         add(&SPELLED);
     }
     if has_digits && (lower.contains(" code") || lower.contains("scodes") || lower.contains("-code")) {
@@ -154,6 +153,14 @@ pub(super) fn find(text: &str, has_name: bool, longest: usize, found: &mut Vec<R
     if has_digits && THINGS.iter().any(|thing| lower.contains(thing)) {
         add(&TYPED);
     }
+}
+
+/// Tells whether six characters stand alone one after another, with a space between two: the least that [`SPELLED`] takes.
+fn is_spelled(text: &[u8]) -> bool {
+    let alternates = |part: &[u8]| {
+        part.chunks(2).all(|two| two[0].is_ascii_graphic() && two.get(1).is_none_or(|end| *end == b' '))
+    };
+    text.windows(11).any(alternates)
 }
 
 /// Adds the runs of a line that look generated and that a word of access introduces, or follows closely.

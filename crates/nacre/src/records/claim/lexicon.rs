@@ -1,6 +1,6 @@
 //! The vocabulary of statements in each language: `words/LANGUAGE/claims.txt` as a table of phrases.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{LazyLock, OnceLock};
 
 use rust_stemmers::Algorithm;
@@ -223,8 +223,13 @@ impl Lexicon {
         let mut best = (0..CHINESE).filter(|language| counts[*language] == most);
         // Words with content decide between languages with the same function words.
         let known = |language: usize| {
-            let lexicon = lexicon(language);
-            words().filter(|token| lexicon.phrases.contains_key(&lexicon.stem(&token.lower))).count()
+            let (first_words, tables) = (first_words(language), &LANGUAGES[language]);
+            let is_known = |lower: &str| {
+                let is_stem =
+                    || tables.stemmer.is_some_and(|of| first_words.contains(stem(of, lower).as_str()));
+                first_words.contains(lower) || is_stem()
+            };
+            words().filter(|token| is_known(&token.lower)).count()
         };
         let first = best.next().unwrap_or(0);
         let rest: Vec<usize> = best.collect();
@@ -413,6 +418,20 @@ fn group(meaning: Meaning) -> u8 {
 fn lexicon(language: usize) -> &'static Lexicon {
     let tables = &LANGUAGES[language];
     tables.built.get_or_init(|| Lexicon::build(tables))
+}
+
+/// Returns the first words of all phrases of a language as they are written: to tell a language from others, its whole lexicon
+/// need not be built, which takes longer than all the rest of a short command.
+fn first_words(language: usize) -> &'static HashSet<&'static str> {
+    static WORDS: [OnceLock<HashSet<&'static str>>; CHINESE] = [const { OnceLock::new() }; CHINESE];
+    WORDS[language].get_or_init(|| {
+        let Tables { cues, attributes, opposites, contrasts, calendar, numbers, .. } = &LANGUAGES[language];
+        let rows = [cues, attributes, opposites, contrasts, calendar, numbers]
+            .into_iter()
+            .flat_map(|table| table.iter());
+        let phrases = rows.flat_map(|(_, phrases)| phrases.split([',', '|', '/']));
+        phrases.filter_map(|phrase| phrase.trim_start_matches([' ', '=']).split([' ', '-']).next()).collect()
+    })
 }
 
 fn split(phrases: &'static str) -> impl Iterator<Item = &'static str> {

@@ -29,4 +29,4 @@ mod tests;
 pub use compare::{Conflict, ConflictKind, compare, explain};
 pub(crate) use frame::shared_frame;
 pub use statement::Statement;
-pub use weigh::weigh;
+pub use weigh::{reading_size, weigh};

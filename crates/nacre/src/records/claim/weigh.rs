@@ -29,6 +29,11 @@ pub fn weigh(earlier: &Statement, later: &Statement) -> Option<Conflict> {
     })
 }
 
+/// Returns how many tokens the reader reads to judge two statements.
+pub fn reading_size(earlier: &Statement, later: &Statement) -> usize {
+    reader::size(&earlier.whole, &later.whole)
+}
+
 /// Tells whether one statement has every number of the other, `port: 7070` and `the port is 7070 now, not 6459`, or most of its
 /// words: then they differ in detail, and only the rules see a contradiction.
 #[expect(clippy::cast_precision_loss, reason = "a few words")]

@@ -406,8 +406,8 @@ impl FoundRecord {
 const TEXTS: &[(&str, &str)] = &[
     (
         "memory",
-        "SELECT id, content || ' ' || tags || ' ' || coalesce(data, '') FROM entries
-            UNION ALL SELECT entry, content || ' ' || tags FROM entry_history",
+        "SELECT id, content || replace(' ' || tags, ' []', '') || coalesce(' ' || data, '') FROM entries
+            UNION ALL SELECT entry, content || replace(' ' || tags, ' []', '') FROM entry_history",
     ),
     (
         "fact",

@@ -291,7 +291,8 @@ pub(super) fn put(
         confidence = excluded.confidence";
     db.run(sql, (id, project, source_file, line_number, r#type.as_str(), title, content, confidence, at))?;
     // Every item belongs to a file; one that was never read here is read by the next extraction.
-    let sql = "INSERT INTO project_files (project, path, size, hash) VALUES ($1, $2, 0, '') ON CONFLICT DO NOTHING";
+    let sql =
+        "INSERT INTO project_files (project, path, size, hash) VALUES ($1, $2, 0, '') ON CONFLICT DO NOTHING";
     db.run(sql, (project, source_file))?;
     writer.put(&passage(id, *r#type, title, content, source_file, at))
 }

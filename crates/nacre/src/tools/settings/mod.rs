@@ -6,6 +6,8 @@
 
 mod disputes;
 
+use std::sync::LazyLock;
+
 use toml::{Table, Value};
 
 pub use disputes::{DISPUTES, Dispute};
@@ -158,7 +160,7 @@ impl Settings {
     pub fn from_layers(profile: Option<&str>, layers: &[Layer]) -> Result<Settings> {
         let named = layers.iter().rev().find_map(|layer| layer.table.get("profile").and_then(Value::as_str));
         let profile = find_profile(profile.or(named).unwrap_or("default"))?;
-        let mut all = defaults();
+        let mut all = defaults().clone();
         lay_over(&mut all, &profile.layer()?)?;
         for layer in layers {
             lay_over(&mut all, layer)?;
@@ -412,7 +414,7 @@ pub fn profile_name(design: &str) -> &str {
 /// Returns every setting after the profile and `layers`, as `(key, value)` in the order of the defaults.
 pub fn effective(profile: Option<&str>, layers: &[Layer]) -> Result<Vec<(String, String)>> {
     let settings = Settings::from_layers(profile, layers)?;
-    let mut all = defaults();
+    let mut all = defaults().clone();
     lay_over(&mut all, &find_profile(&settings.profile)?.layer()?)?;
     for layer in layers {
         lay_over(&mut all, layer)?;
@@ -432,8 +434,11 @@ pub fn commented_defaults() -> String {
     DEFAULTS.lines().map(line).collect()
 }
 
-fn defaults() -> Table {
-    DEFAULTS.parse().expect("the defaults compiled in are valid")
+/// Every process reads them more than once, and to parse them takes most of the time of that.
+fn defaults() -> &'static Table {
+    static TABLE: LazyLock<Table> =
+        LazyLock::new(|| DEFAULTS.parse().expect("the defaults compiled in are valid"));
+    &TABLE
 }
 
 fn plugin_defaults() -> Table {
@@ -442,7 +447,7 @@ fn plugin_defaults() -> Table {
 
 fn keys() -> Vec<String> {
     let mut keys = Vec::new();
-    flatten("", &defaults(), &mut |key, _| keys.push(key.to_owned()));
+    flatten("", defaults(), &mut |key, _| keys.push(key.to_owned()));
     keys
 }
 
@@ -541,7 +546,7 @@ fn deserialize(all: &Table) -> Result<Settings> {
     all.clone().try_into().map_err(|problem: toml::de::Error| {
         let mut culprit = None;
         flatten("", all, &mut |key, value| {
-            let mut probe = defaults();
+            let mut probe = defaults().clone();
             let pair = Layer::from_pair("", &format!("{key}={value}")).expect("a written value reads back");
             if culprit.is_none()
                 && lay_over(&mut probe, &pair).is_ok()
