@@ -114,7 +114,7 @@ pub(in super::super) fn sections(path: &str, text: &str) -> Vec<Section> {
                     let line = text.line(at);
                     words(&plain(part)).into_iter().map(move |_| line)
                 });
-                Statement { lines: lines.collect(), text: plain(&text.text).into_owned() }
+                Statement { lines: lines.collect(), text: plain_statement(&text.text) }
             }
             Block::Row { text, line } => {
                 let text = plain(text).into_owned();
@@ -134,6 +134,17 @@ pub(in super::super) fn sections(path: &str, text: &str) -> Vec<Section> {
     });
     close(&mut open, String::new());
     all
+}
+
+/// Returns a statement without markup. The box of a task stays, because it says whether the task is done.
+fn plain_statement(text: &str) -> String {
+    let boxed = ["[ ] ", "[x] ", "[X] "]
+        .into_iter()
+        .find_map(|mark| Some((mark, text.trim_start().strip_prefix(mark)?)));
+    match boxed {
+        Some((mark, rest)) => format!("{mark}{}", plain(rest)),
+        None => plain(text).into_owned(),
+    }
 }
 
 /// Returns the line of a text that was quoted from these sections before.
