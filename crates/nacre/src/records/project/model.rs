@@ -56,6 +56,14 @@ pub struct ModelReport {
     pub private: usize,
 }
 
+/// What is to be read of a project.
+#[derive(Default)]
+struct Unread {
+    documents: BTreeMap<String, Document>,
+    /// The sections with their files, in the order of the files.
+    sections: Vec<(String, Section)>,
+}
+
 /// A document with sections that were not read.
 struct Document {
     /// The hash of the file, as it was when its sections were taken.
@@ -83,9 +91,9 @@ pub fn extract_by_model(
     }
     let model = reader.name().trim_matches('`').to_owned();
     let mut report = ModelReport { by: model, ..ModelReport::default() };
-    let (documents, unread) = unread(view, &project, &mut report)?;
-    let total = unread.len();
-    for batch in batches(unread) {
+    let Unread { documents, sections } = unread(view, &project, &mut report)?;
+    let total = sections.len();
+    for batch in batches(sections) {
         let answer = reader.read(view, &batch.text)?;
         let bad = |problem| Error::ExtractAnswer { by: reader.name().to_owned(), problem };
         let accepted = read_answer(&batch, &answer).map_err(bad)?;
@@ -117,16 +125,12 @@ fn reader(view: &View<'_>, by: ExtractBy) -> Result<Option<Reader>> {
     reader.map(Some).map_err(|problem| Error::ExtractBy { by: by.as_str(), problem })
 }
 
-/// Returns the documents with sections that were not read, and these sections in the order of the files.
-fn unread(
-    view: &View<'_>,
-    project: &Project,
-    report: &mut ModelReport,
-) -> Result<(BTreeMap<String, Document>, Vec<(String, Section)>)> {
+/// Returns the sections that were not read, and their documents.
+fn unread(view: &View<'_>, project: &Project, report: &mut ModelReport) -> Result<Unread> {
     let (rows, read) =
         view.read_all(|db| Ok((files(db, project.number)?, read_sections(db, project.number)?)))?;
     let private_paths = &view.settings().visibility.private;
-    let (mut documents, mut unread) = (BTreeMap::new(), Vec::new());
+    let mut unread = Unread::default();
     walk::walk(&PathBuf::from(&project.folder), &mut SkippedFiles::default(), &mut |seen, language, _| {
         let row = rows.get(&seen.path).filter(|row| row.note.is_none());
         let (Language::Markdown, Some(FileRow { hash, .. })) = (language, row) else { return Ok(()) };
@@ -148,14 +152,14 @@ fn unread(
                 continue;
             }
             is_complete = false;
-            unread.push((seen.path.clone(), section));
+            unread.sections.push((seen.path.clone(), section));
         }
         if !is_complete {
-            documents.insert(seen.path, Document { hash: hash.clone(), sections });
+            unread.documents.insert(seen.path, Document { hash: hash.clone(), sections });
         }
         Ok(())
     })?;
-    Ok((documents, unread))
+    Ok(unread)
 }
 
 /// Returns the sections that were read, by file.
