@@ -704,6 +704,8 @@ def sharing(watch, served):
     assert page.locator(".panel b, #rail b").count() == 0
     for width, height in [(390, 844), (1280, 820)]:
         page.set_viewport_size(dict(width=width, height=height))
+        # Charts are drawn again in the next frame.
+        page.wait_for_timeout(200)
         readable(page, f"sharing at {width} px")
         accessible(page, f"sharing at {width} px")
     panel.scroll_into_view_if_needed()
@@ -758,8 +760,9 @@ def screen_reader(browser, served):
         listen(page)
         page.fill("input[name=q]", "harbour")
         said(page, r"\d+ hits?")
+        watch.go("memory?tag=of-nobody")
         listen(page)
-        page.fill("input[name=q]", "zzzz qqqq")
+        page.fill("input[name=q]", "harbour")
         said(page, "Nothing found")
         # A change and its undo: the region is there before, and the button is in it.
         watch.go("tasks")

@@ -98,4 +98,9 @@ def listen(page):
 
 def said(page, text):
     """Waits until a live region says this."""
-    page.wait_for_function("(text) => window.__said.some((one) => new RegExp(text).test(one))", arg=text, timeout=5000)
+    for _ in range(100):
+        told = page.evaluate("window.__said")
+        if any(re.search(text, one) for one in told):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"nothing announces {text!r}, only {told}")

@@ -1,7 +1,7 @@
 // Health: problems, sizes, jobs, clients and settings, with charts of growth, latency and use.
 
 import { call, overview, request } from "../api.js";
-import { chart, columns, growth, histogram } from "../chart.js";
+import { chart, columns, growth, histogram, legend } from "../chart.js";
 import { h, show } from "../dom.js";
 import { age, bytes, date, plural, shortDate } from "../format.js";
 import { problem } from "../feedback.js";
@@ -27,13 +27,13 @@ export async function open(room) {
     h("div", { class: "charts" },
       chart("Memory growth", "memories and archived messages, by week", weeks.length > 1 ? growth(weeks.map((week) => ({ name: date(week.week), added: week.added }))) : soon(`${plural(weeks[0]?.added ?? 0, "record")} in the first week. The curve begins in the second one.`)),
       chart("Injections", "messages per day that got memories", about.activity.some((day) => day.turns) ? columns(about.activity.map((day) => ({ name: shortDate(day.day), values: [day.turns] })), ["messages"]) : soon("No message got a memory in the last 30 days.")),
-      chart("Tokens", "injected into sessions and answered by tools, per day", about.activity.some(tokensOf) ? columns(about.activity.map((day) => ({ name: shortDate(day.day), values: [day.startup_tokens + day.turn_tokens, 0, day.answer_tokens] })), ["tokens injected", "", "tokens answered"]) : soon("No agent has read this memory in the last 30 days.")),
+      chart("Tokens", "injected into sessions and answered by tools, per day", about.activity.some(tokensOf) ? columns(about.activity.map((day) => ({ name: shortDate(day.day), values: [day.startup_tokens + day.turn_tokens, 0, day.answer_tokens] })), ["tokens injected", "", "tokens answered"]) : soon("No agent has read this memory in the last 30 days."), legend(["injected", null, "answered"])),
       chart("Search latency", latency.length ? `${plural(latency.length, "search", "searches")} since the server started, in ms: ${percentiles(latency)}` : "", latency.length ? histogram(latency, LATENCY_MS, "ms") : soon("No search since the server started."))),
     h("div", { class: "tables" },
       table("Maintenance jobs", ["Job", "When", "Last run", "Next"], about.jobs.map((job) => [
-        [h("strong", {}, job.name), h("span", { class: "meta" }, job.about)], job.schedule,
+        [h("strong", {}, job.name), h("span", { class: "meta" }, job.about)], h("span", { class: "whole" }, job.schedule),
         job.ran_at ? [age(job.ran_at), job.failed ? h("span", { class: "warn" }, ` failed: ${job.says ?? ""}`) : h("span", { class: "meta" }, job.says ?? "")] : "never",
-        job.due ? "due now" : moment(job.next)])),
+        h("span", { class: "whole" }, job.due ? "due now" : moment(job.next))])),
       table("Contents", ["Kind", "Count"], [
         ["memories", `${count(status.entries.current)}${status.entry_bytes ? ` (${bytes(status.entry_bytes)} of at most ${bytes(status.entry_limit)})` : ""}`], ["documents", count(status.documents.indexed)], ["facts", count(status.graph.facts)], ["relations", count(status.graph.relations ?? 0)],
         ["collections", count(status.collections)], ["projects", count(status.projects)], ["items", count(status.items)], ["tasks", count(status.tasks)], ["rows of the audit log", count(status.audit_rows)],

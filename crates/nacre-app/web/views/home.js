@@ -1,7 +1,7 @@
 // Home: what the agent sees now, what waits, what changed, and which clients are connected.
 
 import { call, overview } from "../api.js";
-import { chart, columns } from "../chart.js";
+import { chart, columns, legend } from "../chart.js";
 import { openConflicts } from "../conflicts.js";
 import { button, fileAddress, h, icon, link, show } from "../dom.js";
 import { newMemory } from "../entry-form.js";
@@ -77,7 +77,7 @@ function tokens(activity) {
   return panel("tokens", "Tokens for your agents", null,
     chart("", `Injected: ${startup.toLocaleString()} at the start of sessions, ${turns.toLocaleString()} before messages. Answered: ${answers.toLocaleString()} by tools, with ${plural(searches, "search", "searches")}. In two weeks.`,
       columns(days.map((day) => ({ name: shortDate(day.day), values: [day.startup_tokens, day.turn_tokens, day.answer_tokens] })), ["tokens at the start", "tokens before messages", "tokens in answers"])),
-    h("ul", { class: "legend row" }, ["at the start", "before messages", "answers of tools"].map((name, series) => h("li", {}, h("span", { class: `dot series-${series}` }), name))));
+    legend(["at the start", "before messages", "answers of tools"]));
 }
 
 function waits(proposals, conflicts, lessons, { unused, problems }) {
