@@ -18,6 +18,7 @@ import axe_playwright_python
 from playwright.sync_api import expect, sync_playwright
 
 from served import HOSTILE, Served
+from tree import listen, names, said, tree
 
 NACRE, CHROMIUM = sys.argv[1], sys.argv[2]
 SHOTS = pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else tempfile.mkdtemp())
@@ -153,7 +154,9 @@ def home(watch, served):
     expect(page.locator(".changed")).to_contain_text("The harbour office opens at eight")
     expect(page.locator(".changed")).to_contain_text("You stored 11 memories")
     expect(page.locator(".tokens svg")).to_be_visible()
-    expect(page.locator(".tokens")).to_contain_text("before messages, 12 searches")
+    expect(page.locator(".tokens")).to_contain_text("12 searches")
+    answered = re.search(r"Answered: ([\d,.]+) by tools", page.locator(".tokens").inner_text())
+    assert answered and int(re.sub(r"\D", "", answered[1])) > 0, page.locator(".tokens").inner_text()
     expect(page.locator(".agents")).to_contain_text("Claude Code")
     expect(page.locator(".agents")).to_contain_text("hooks ran")
 
@@ -629,7 +632,8 @@ def timeline(watch, served):
 def health(watch, served):
     page = watch.page
     watch.go("health")
-    expect(page.locator(".chart")).to_have_count(3)
+    expect(page.locator(".chart")).to_have_count(4)
+    expect(page.locator(".chart", has_text="injected into sessions and answered by tools")).to_be_visible()
     expect(page.locator(".tables")).to_contain_text("purge")
     page.get_by_text(re.compile(r"All \d+ settings")).click()
     expect(page.locator(".settings").last).to_contain_text("brief.max_chars")
@@ -700,6 +704,8 @@ def sharing(watch, served):
     assert page.locator(".panel b, #rail b").count() == 0
     for width, height in [(390, 844), (1280, 820)]:
         page.set_viewport_size(dict(width=width, height=height))
+        # Charts are drawn again in the next frame.
+        page.wait_for_timeout(200)
         readable(page, f"sharing at {width} px")
         accessible(page, f"sharing at {width} px")
     panel.scroll_into_view_if_needed()
@@ -710,6 +716,110 @@ def sharing(watch, served):
     expect(panel.locator(".warn").first).to_contain_text("The machines can't be told")
     expect(page.locator("#rail .sharing")).to_have_text("Sync needs attention")
     served.run("sync", "leave")
+
+
+def screen_reader(browser, served):
+    """Every view has names, roles and headings in Chromium's accessibility tree; results, changes and their undo are announced; the
+    focus returns after dialogs."""
+    problems = []
+    for width, height in [(1280, 820), (390, 844)]:
+        context = browser.new_context(viewport=dict(width=width, height=height))
+        watch = Watch(context, served)
+        page = watch.page
+        for view in VIEWS:
+            watch.go(view)
+            page.wait_for_timeout(300)
+            page.evaluate("document.querySelectorAll('#view details').forEach((node) => { node.open = true; })")
+            try:
+                names(page, f"{width} {view}")
+            except AssertionError as problem:
+                problems.append(str(problem))
+        for key in ["?", "c", "Control+k"]:
+            watch.go("home")
+            before = page.locator("a.brand")
+            before.focus()
+            page.keyboard.press(key)
+            expect(page.locator("dialog")).to_be_visible()
+            try:
+                names(page, f"{width} dialog {key}")
+            except AssertionError as problem:
+                problems.append(str(problem))
+            page.keyboard.press("Escape")
+            expect(page.locator("dialog")).to_have_count(0)
+            expect(before).to_be_focused()
+        # A question, too, gives the focus back to the button that asked it.
+        watch.go("entry/2")
+        button = page.get_by_role("button", name="Delete", exact=True)
+        button.focus()
+        page.keyboard.press("Enter")
+        names(page, f"{width} question")
+        page.keyboard.press("Escape")
+        expect(button).to_be_focused()
+        # The number of results, also of none.
+        watch.go("memory")
+        listen(page)
+        page.fill("input[name=q]", "harbour")
+        said(page, r"\d+ hits?")
+        watch.go("memory?tag=of-nobody")
+        listen(page)
+        page.fill("input[name=q]", "harbour")
+        said(page, "Nothing found")
+        # A change and its undo: the region is there before, and the button is in it.
+        watch.go("tasks")
+        listen(page)
+        page.get_by_label("New task").fill(f"Announce at {width}")
+        page.get_by_role("button", name="Add").click()
+        said(page, "Added")
+        watch.go("entry/2")
+        listen(page)
+        page.get_by_role("button", name="Delete", exact=True).click()
+        page.locator("dialog").get_by_role("button", name="Delete").click()
+        said(page, "Deleted memory #2")
+        nodes = tree(page)
+        region = next(node for node in nodes if node.role == "status" and node.of.get("live") == "polite" and node.children)
+        assert any(node.role == "button" and node.name == "Undo" for node in nodes), f"{region}: no Undo"
+        undo(page)
+        page.wait_for_selector(".room.entry[data-ready]")
+        # A failure is announced, too.
+        page.route("**/v1/tools/task_list", lambda route: route.abort())
+        listen(page)
+        watch.go("tasks")
+        said(page, "Nacre does not answer")
+        page.unroute("**/v1/tools/task_list")
+        watch.wrong = [one for one in watch.wrong if "ERR_FAILED" not in one]
+        watch.check()
+        context.close()
+    assert not problems, "\n".join(problems)
+
+
+def teams(browser, served):
+    """Health shows the spaces, roles and members of a team as the member sees them, and the frame the own role. The answers are those of
+    the server."""
+    token = lambda name, **more: dict(name=name, person=True, private=False, untrusted=False, made_at="2026-02-18T10:00:00Z", used_at="2026-02-18T10:00:00Z") | more
+    role = lambda group, role: dict(group=group, role=role)
+    hostile = "<img src=x onerror=window.__pwned=31>"
+    members = [dict(name="olav", roles=[role("web", "reader")], tokens=[]), dict(name="petra", roles=[role("petra", "admin"), role("web", "writer")], tokens=[token("laptop"), token(hostile)]),
+               dict(name="rita", roles=[role("web", "reviewer")], tokens=[])]
+    sharing = dict(you=dict(token="petra/laptop", role="admin", visibility="shared"), server="db.example/team", tokens=[], team=dict(member="petra", role="writer", members=members))
+    for theme, width in [("light", 1280), ("dark", 390)]:
+        context = browser.new_context(viewport=dict(width=width, height=844), color_scheme=theme)
+        context.route("**/v1/sharing", lambda route: route.fulfill(json=sharing))
+        watch = Watch(context, served, "health")
+        page = watch.page
+        panel = page.locator(".panel", has=page.get_by_role("heading", name="Who shares this memory"))
+        expect(panel).to_contain_text("You are petra, writer in this space")
+        expect(panel.get_by_role("row", name=re.compile("^web writer"))).to_contain_text("olav (reader), rita (reviewer)")
+        expect(panel.get_by_role("row", name=re.compile("^petra you"))).to_contain_text("admin in petra, writer in web")
+        expect(panel.get_by_role("row", name=re.compile("^olav"))).to_contain_text("only they see theirs")
+        if width > 1000:
+            expect(page.locator("#rail .sharing")).to_contain_text("petra, writer")
+        readable(page, f"team at {width} px")
+        accessible(page, f"team at {width} px")
+        names(page, f"team at {width} px")
+        panel.scroll_into_view_if_needed()
+        page.screenshot(path=SHOTS / f"{theme}-{width}-team.png")
+        watch.check()
+        context.close()
 
 
 def signed_out(browser, served):
@@ -1009,7 +1119,7 @@ def large_graph(browser, served):
 
 ACTS = [home, dialogs, find, places, typing, weaker, store, correct, delete, bulk, approve, conflict, amend, by_hand, deny, lessons, graph, files, sessions, tasks, timeline, health, shown, made_here, compacted, stale,
         groups, empty_group, failing, live, keyboard, sharing, hostile]
-ALONE = [focused, by_project, by_origin, every_kind, mcp_app, large_graph, contradictions, phone_diff, signed_out]
+ALONE = [focused, by_project, by_origin, every_kind, mcp_app, large_graph, contradictions, phone_diff, screen_reader, teams, signed_out]
 
 
 def attempt(name, act):

@@ -255,6 +255,7 @@ impl Progress {
             nacre::Unit::Notes => ("note", "notes"),
             nacre::Unit::Items => ("item", "items"),
             nacre::Unit::Files => ("file", "files"),
+            nacre::Unit::Sections => ("section", "sections"),
             nacre::Unit::Documents => ("indexed document", "indexed documents"),
             nacre::Unit::Passages => ("passage", "passages"),
             nacre::Unit::Records => ("record", "records"),

@@ -23,8 +23,13 @@ function text(x, y, words, anchor = "start") {
 }
 
 /** A chart with its title and one sentence. */
-export function chart(title, about, drawing) {
+export function chart(title, about, ...drawing) {
   return h("figure", { class: "chart" }, h("figcaption", {}, title && h("strong", {}, title), h("span", {}, about)), drawing);
+}
+
+/** The colours of a chart's series. */
+export function legend(names) {
+  return h("ul", { class: "legend row" }, names.map((name, series) => name && h("li", {}, h("span", { class: `dot series-${series}` }), name)));
 }
 
 /** Stacked columns. `columns`: `{ name, values: [a, b] }`, oldest first. */

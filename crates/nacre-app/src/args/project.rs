@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use nacre::project::{ItemType, Status};
+use nacre::settings::ExtractBy;
 use nacre::{CollectionName, ProjectName, TaskId};
 
 use super::value::{Text, item_type, number, task_status};
@@ -11,7 +12,10 @@ use super::value::{Text, item_type, number, task_status};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Nacre reads Markdown and comments in code. It skips what .gitignore names, hidden folders, links, vendored code, binary
-files, and files over 2 MiB. Unchanged files are not read again. Items that are no longer in a file are removed.")]
+files, and files over 2 MiB. Unchanged files are not read again. Items that are no longer in a file are removed.
+
+By default rules find the items, and no text leaves this machine. With --by, or the setting `extract.by`, a program or model of
+yours reads the sections of documents that it has not read before. It can only quote: the text of an item is from its file.")]
 pub struct Extract {
     /// The folder [default: the folders of all known projects]
     pub folder: Option<PathBuf>,
@@ -21,6 +25,19 @@ pub struct Extract {
     /// Remove the project and its items; the folder stays unchanged
     #[arg(long, requires = "project", conflicts_with = "folder")]
     pub forget: bool,
+    /// Who reads the documents after the rules: rules (no model), command (`distil.command`) or llm (the model in `[llm]`)
+    /// [default: `extract.by`]
+    #[arg(long, value_name = "HOW", value_parser = extract_by, conflicts_with = "forget")]
+    pub by: Option<ExtractBy>,
+    /// Have the model read sections again that it read before
+    #[arg(long, conflicts_with = "forget")]
+    pub again: bool,
+}
+
+fn extract_by(text: &str) -> Result<ExtractBy, String> {
+    let names: Vec<&str> = ExtractBy::ALL.iter().map(|by| by.as_str()).collect();
+    let known = ExtractBy::ALL.iter().copied().find(|by| by.as_str() == text);
+    known.ok_or_else(|| format!("it is none of {}", names.join(", ")))
 }
 
 #[derive(Debug, Args)]

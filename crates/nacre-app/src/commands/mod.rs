@@ -339,6 +339,9 @@ fn needs(command: &Command) -> Needs {
         },
         Command::Extract(args::Extract { folder: Some(_), .. }) => Needs::Person("choose a project's folder"),
         Command::Extract(args::Extract { forget: true, .. }) => Needs::Person("remove a project"),
+        Command::Extract(args::Extract { by: Some(_), .. } | args::Extract { again: true, .. }) => {
+            Needs::Person("choose who reads documents")
+        }
         Command::Checkpoint(args) => match args.given() {
             Some(args::Checkpoint::Restore { yes: true, .. }) => Needs::Person("restore a checkpoint"),
             Some(args::Checkpoint::Remove { .. }) => Needs::Person("remove a checkpoint"),

@@ -4,13 +4,14 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use nacre::call::{Items, ItemsRequest, TaskAct, TaskRequest, TaskUpdateRequest, TasksRequest};
-use nacre::project::{ExtractReport, Item, ProjectItem};
+use nacre::project::{ExtractReport, Item, ModelOptions, ModelReport, ProjectItem};
 use nacre::{Outcome, ProjectName};
+use serde::Serialize;
 
 use super::input::words_or_stdin;
 use crate::args::{self, Extract, Task};
 use crate::context::Context;
-use crate::render::{self, Effect, Paint, Progress, line};
+use crate::render::{self, Effect, Paint, Progress, count, line};
 
 pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
@@ -44,19 +45,39 @@ pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
         let known = known.iter().map(|project| project.name.to_string()).collect::<Vec<_>>().join(", ");
         return Err(nacre::Error::NoProject { given: name.to_string(), known }.into());
     }
+    let options = ModelOptions { by: args.by, again: args.again };
     let (mut all, mut failed) = (Vec::new(), None);
     for (folder, name) in &folders {
         let what = format!("Extracting from {}", folder.to_string_lossy());
         let bar = Progress::count(context.global.json, &what, ("file", "files"), Effect::Writes);
         let done = nacre::project::extract(&mut view, folder, name.as_ref(), &mut |step| bar.show(step));
         drop(bar);
-        match done {
-            Ok(done) => all.push(done),
+        let done = match done {
+            Ok(done) => done,
             // The others are still extracted.
-            Err(error) => failed = failed.or(Some(error)),
+            Err(error) => {
+                failed = failed.or(Some(error));
+                continue;
+            }
+        };
+        let what = format!("Reading {}", folder.to_string_lossy());
+        let bar = Progress::count(context.global.json, &what, ("section", "sections"), Effect::Writes);
+        let by_model =
+            nacre::project::extract_by_model(&mut view, &done.project, options, &mut |step| bar.show(step));
+        drop(bar);
+        match by_model {
+            Ok(model) => all.push(Extracted { by_rules: done, model }),
+            Err(error) => {
+                failed = failed.or(Some(error));
+                all.push(Extracted { by_rules: done, model: None });
+            }
         }
     }
     if let Some(error) = failed {
+        // The items of the rules are stored in any case.
+        if !context.global.json {
+            render::out(&all.iter().map(say).collect::<String>())?;
+        }
         return Err(error.into());
     }
     if context.global.json {
@@ -71,7 +92,16 @@ pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn say(done: &ExtractReport) -> String {
+/// The items of a project: those of the rules, and those that a model added.
+#[derive(Serialize)]
+struct Extracted {
+    #[serde(flatten)]
+    by_rules: ExtractReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<ModelReport>,
+}
+
+fn say(Extracted { by_rules: done, model }: &Extracted) -> String {
     /// More are counted, not listed; `--json` has them all.
     const MAX_ROWS: usize = 20;
     let items =
@@ -93,6 +123,9 @@ fn say(done: &ExtractReport) -> String {
     if let Some(kept) = &done.kept {
         rows.push(("kept", format!("{kept}: the items of files that were not seen are kept")));
     }
+    if let Some(model) = model {
+        rows.push(("by model", say_model(model)));
+    }
     for note in done.skipped.iter().take(MAX_ROWS) {
         rows.push(("skipped", format!("{} {}", line(&note.path, usize::MAX), line(&note.why, usize::MAX))));
     }
@@ -104,6 +137,24 @@ fn say(done: &ExtractReport) -> String {
     let rows: Vec<(String, String)> =
         rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     render::table(&rows)
+}
+
+fn say_model(model: &ModelReport) -> String {
+    let ModelReport { by, sections, unchanged, added, removed, same, refused, private, .. } = model;
+    let mut text = format!(
+        "{}: {} read, {unchanged} unchanged; {added} new, {removed} removed",
+        line(by, 80),
+        count(*sections, "section", "sections")
+    );
+    for (number, what) in [(same, "known already"), (refused, "refused")] {
+        if *number > 0 {
+            text.push_str(&format!(", {number} {what}"));
+        }
+    }
+    if *private > 0 {
+        text.push_str(&format!("; {} not sent", count(*private, "private document", "private documents")));
+    }
+    text
 }
 
 pub fn items(context: &Context, args: args::Items) -> Result<ExitCode> {
@@ -133,7 +184,13 @@ fn list(Items { items, total, .. }: &Items) -> String {
         let file = line(&item.source_file, usize::MAX);
         let place = format!("{}: {file}:{}", line(project.as_str(), usize::MAX), item.line_number);
         // As JSON has it: a whole number keeps its decimal.
-        let beside = format!("{place}  {:?}  {}", item.confidence, line(&item.id, usize::MAX));
+        let by = item.model.as_ref().map(|model| format!("  found by {}", line(model, 80)));
+        let beside = format!(
+            "{place}  {:?}  {}{}",
+            item.confidence,
+            line(&item.id, usize::MAX),
+            by.unwrap_or_default()
+        );
         text.push_str(&format!(
             "{} {}\n{:11}{}\n",
             paint.cyan(&format!("{:10}", item.r#type.as_str())),

@@ -22,6 +22,8 @@ use crate::groups::who::{PAGE_SESSION, Principal, Requester};
 
 /// How many days of activity are returned.
 const ACTIVITY_DAYS: i64 = 30;
+/// Tools whose answers are startup contexts.
+const STARTUP_TOOLS: &[&str] = &["memory_boot", "memory_brief"];
 /// Characters of one token, about: the telemetry file has only sizes.
 const CHARS_PER_TOKEN: u64 = 4;
 
@@ -53,7 +55,7 @@ struct ClientStatus {
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 struct Day {
     day: String,
-    /// Tokens of startup contexts, briefs and files that agents read.
+    /// Tokens of startup contexts and briefs.
     startup_tokens: u64,
     /// Tokens added before user messages.
     turn_tokens: u64,
@@ -61,6 +63,10 @@ struct Day {
     turns: u64,
     searches: u64,
     writes: u64,
+    /// Tokens that the answers of tools gave to agents, without startup contexts.
+    answer_tokens: u64,
+    /// How many answers that were.
+    answers: u64,
 }
 
 /// Returns every setting, with credentials masked.
@@ -150,6 +156,11 @@ struct EventLine {
     size: i64,
     #[serde(default)]
     tokens: u64,
+    #[serde(default)]
+    tool: String,
+    /// Whether a session started with it.
+    #[serde(default)]
+    startup: bool,
 }
 
 /// Returns what agents read, searched and wrote by day, oldest first, from the telemetry file. A file that is missing or
@@ -184,8 +195,15 @@ impl Day {
                 self.turn_tokens += event.tokens;
                 self.turns += u64::from(event.tokens > 0);
             }
-            ("memory:read", "brief" | "file" | "skills" | "tasks") => {
+            // A file that an agent reads with a tool is part of that tool's answer.
+            ("memory:read", "brief" | "file" | "skills" | "tasks")
+                if event.startup || event.r#type != "file" =>
+            {
                 self.startup_tokens += u64::try_from(event.size).unwrap_or(0) / CHARS_PER_TOKEN;
+            }
+            ("memory:answer", _) if !STARTUP_TOOLS.contains(&event.tool.as_str()) => {
+                self.answer_tokens += event.tokens;
+                self.answers += 1;
             }
             ("memory:search", _) => self.searches += 1,
             ("memory:write", _) => self.writes += 1,
@@ -211,6 +229,10 @@ mod tests {
             line("memory:read", "s1", r#","type":"turn","path":"turn","size":90,"tokens":21"#),
             line("memory:read", "s1", r#","type":"turn","path":"turn","size":0,"tokens":0"#),
             line("memory:search", "s1", r#","query":5,"results":2"#),
+            line("memory:answer", "s1", r#","tool":"memory_search","tokens":40"#),
+            line("memory:answer", "s1", r#","tool":"memory_boot","tokens":900"#),
+            line("memory:read", "s1", r#","type":"file","path":"MEMORY.md","size":800"#),
+            line("memory:read", "s1", r#","type":"file","path":"MEMORY.md","size":80,"startup":true"#),
             line("memory:search", PAGE_SESSION, r#","query":5,"results":2"#),
             line("memory:write", "s1", r#","type":"entry","size":-3"#),
             line("memory:write", "s1", "").replace("main", "other"),
@@ -222,11 +244,13 @@ mod tests {
         assert_eq!(days.len(), 30);
         let counted = Day {
             day: days[28].day.clone(),
-            startup_tokens: 100,
+            startup_tokens: 120,
             turn_tokens: 21,
             turns: 1,
             searches: 1,
             writes: 1,
+            answer_tokens: 40,
+            answers: 1,
         };
         assert_eq!(days[28], counted);
         assert_eq!(days[29].searches, 0);

@@ -7,7 +7,7 @@ use axum::extract::{Extension, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use nacre::sync::{self, SyncStatus};
-use nacre::{GroupName, Time, Visibility};
+use nacre::{GroupName, Home, Member, MemberRole, Time, Visibility, team};
 use serde::Serialize;
 
 use super::reply::{failed, refuse};
@@ -21,7 +21,10 @@ struct Sharing {
     /// The database server that holds the groups, if they are not in a folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<String>,
-    /// The access tokens; none for a caller who may open one group only.
+    /// The caller's role as a member of a team, and the members that the caller sees.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    team: Option<Team>,
+    /// The access tokens; none for a member, or a caller who may open one group only.
     tokens: Vec<TokenRow>,
     /// The machines, if the group is synced.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,6 +42,32 @@ struct Rights {
     token: Option<String>,
     role: &'static str,
     visibility: Visibility,
+}
+
+/// A team, as the caller sees it.
+#[derive(Serialize)]
+struct Team {
+    /// The member who asks; absent: somebody whom no role restricts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    member: Option<String>,
+    /// The caller's role in the open group.
+    role: MemberRole,
+    members: Vec<Member>,
+}
+
+impl Team {
+    /// Returns `None` if the home is no server, or nobody is a member.
+    fn seen_by(home: &Home, group: &GroupName, member: Option<&str>) -> nacre::Result<Option<Team>> {
+        if home.server().is_none() {
+            return Ok(None);
+        }
+        let members = team::fellows(home, member)?;
+        if members.is_empty() {
+            return Ok(None);
+        }
+        let rights = team::rights(home, group, member)?;
+        Ok(Some(Team { member: rights.member, role: rights.role, members }))
+    }
 }
 
 /// A token without its hash.
@@ -90,13 +119,14 @@ pub async fn show(
             Some(Err(error)) => (None, Some(nacre::redact::text(&error.to_string()).into_owned())),
             None => (None, None),
         };
-        let tokens = match principal.group {
-            Some(_) => Vec::new(),
-            None => own.tokens.all().into_iter().map(TokenRow::from).collect(),
+        let team = Team::seen_by(&own.home, view.name(), principal.member.as_deref())?;
+        let tokens = match (&principal.group, &principal.member) {
+            (Some(_), _) | (_, Some(_)) => Vec::new(),
+            (None, None) => own.tokens.all().into_iter().map(TokenRow::from).collect(),
         };
         let Principal { token, role, visibility, .. } = principal;
         let you = Rights { token, role: role.as_str(), visibility };
-        Ok(Sharing { you, server: own.home.server().map(str::to_owned), tokens, sync, problem })
+        Ok(Sharing { you, server: own.home.server().map(str::to_owned), team, tokens, sync, problem })
     };
     match state.pool.ask(Requester { caller, group }, work).await {
         Ok(sharing) => Json(sharing).into_response(),

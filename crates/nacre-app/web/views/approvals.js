@@ -245,7 +245,7 @@ function stats(before, after) {
 function toolCall(one) {
   const value = (given) => typeof given === "string" ? given : JSON.stringify(given);
   return [h("dl", { class: "facts" }, Object.entries(one.arguments ?? {}).map(([name, given]) => [h("dt", {}, name.replaceAll("_", " ")), h("dd", {}, value(given))])),
-    h("pre", { tabindex: "0", "aria-label": "Change" }, one.diff)];
+    h("pre", { tabindex: "0", role: "group", "aria-label": "Change" }, one.diff)];
 }
 
 function targetName(one) {

@@ -1,11 +1,11 @@
 // Health: problems, sizes, jobs, clients and settings, with charts of growth, latency and use.
 
 import { call, overview, request } from "../api.js";
-import { chart, columns, growth, histogram } from "../chart.js";
+import { chart, columns, growth, histogram, legend } from "../chart.js";
 import { h, show } from "../dom.js";
 import { age, bytes, date, plural, shortDate } from "../format.js";
 import { problem } from "../feedback.js";
-import { askSharing, machineRows, sharingText, tokenRows } from "../sharing.js";
+import { askSharing, machineRows, memberRows, sharingText, spaceRows, tokenRows } from "../sharing.js";
 
 const LATENCY_MS = [5, 10, 25, 50, 100, 250];
 
@@ -27,12 +27,13 @@ export async function open(room) {
     h("div", { class: "charts" },
       chart("Memory growth", "memories and archived messages, by week", weeks.length > 1 ? growth(weeks.map((week) => ({ name: date(week.week), added: week.added }))) : soon(`${plural(weeks[0]?.added ?? 0, "record")} in the first week. The curve begins in the second one.`)),
       chart("Injections", "messages per day that got memories", about.activity.some((day) => day.turns) ? columns(about.activity.map((day) => ({ name: shortDate(day.day), values: [day.turns] })), ["messages"]) : soon("No message got a memory in the last 30 days.")),
+      chart("Tokens", "injected into sessions and answered by tools, per day", about.activity.some(tokensOf) ? columns(about.activity.map((day) => ({ name: shortDate(day.day), values: [day.startup_tokens + day.turn_tokens, 0, day.answer_tokens] })), ["tokens injected", "", "tokens answered"]) : soon("No agent has read this memory in the last 30 days."), legend(["injected", null, "answered"])),
       chart("Search latency", latency.length ? `${plural(latency.length, "search", "searches")} since the server started, in ms: ${percentiles(latency)}` : "", latency.length ? histogram(latency, LATENCY_MS, "ms") : soon("No search since the server started."))),
     h("div", { class: "tables" },
       table("Maintenance jobs", ["Job", "When", "Last run", "Next"], about.jobs.map((job) => [
-        [h("strong", {}, job.name), h("span", { class: "meta" }, job.about)], job.schedule,
+        [h("strong", {}, job.name), h("span", { class: "meta" }, job.about)], h("span", { class: "whole" }, job.schedule),
         job.ran_at ? [age(job.ran_at), job.failed ? h("span", { class: "warn" }, ` failed: ${job.says ?? ""}`) : h("span", { class: "meta" }, job.says ?? "")] : "never",
-        job.due ? "due now" : moment(job.next)])),
+        h("span", { class: "whole" }, job.due ? "due now" : moment(job.next))])),
       table("Contents", ["Kind", "Count"], [
         ["memories", `${count(status.entries.current)}${status.entry_bytes ? ` (${bytes(status.entry_bytes)} of at most ${bytes(status.entry_limit)})` : ""}`], ["documents", count(status.documents.indexed)], ["facts", count(status.graph.facts)], ["relations", count(status.graph.relations ?? 0)],
         ["collections", count(status.collections)], ["projects", count(status.projects)], ["items", count(status.items)], ["tasks", count(status.tasks)], ["rows of the audit log", count(status.audit_rows)],
@@ -49,6 +50,7 @@ function number(title, value, remark) {
   return h("div", { class: "number" }, h("strong", {}, typeof value === "number" ? value.toLocaleString() : value), h("span", {}, title), remark && h("small", {}, remark));
 }
 
+const tokensOf = (day) => day.startup_tokens + day.turn_tokens + day.answer_tokens;
 const count = (value) => value.toLocaleString();
 const soon = (text) => h("p", { class: "meta soon" }, text);
 const moment = (at) => h("time", { datetime: at }, new Date(at).toLocaleString(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit" }));
@@ -64,8 +66,16 @@ function table(title, heads, rows) {
 }
 
 function grid(heads, rows) {
-  return h("div", { class: "scroll" }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
+  const node = h("div", { class: "scroll" }, h("table", { class: "plain" }, h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
     h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell)))))));
+  // A table that is wider than the screen is scrolled with the keyboard, too.
+  new ResizeObserver(() => {
+    const wide = node.scrollWidth > node.clientWidth;
+    for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", `Table of ${heads[0].toLowerCase()}s`]]) {
+      if (wide) node.setAttribute(name, value); else node.removeAttribute(name);
+    }
+  }).observe(node);
+  return node;
 }
 
 /** Reading the logs of other machines takes a moment, so this panel fills itself. */
@@ -74,9 +84,16 @@ async function fillSharing(panel) {
   show(panel, title, h("p", { class: "meta" }, "Reading…"));
   try {
     const answer = await askSharing();
-    show(panel, title, sharingText(answer), answer.sync && grid(["Machine", "Last seen", "State"], machineRows(answer.sync)),
+    show(panel, title, sharingText(answer), answer.team && team(answer.team),
+      answer.sync && grid(["Machine", "Last seen", "State"], machineRows(answer.sync)),
       answer.tokens.length > 0 && grid(["Token", "Opens", "Rights"], tokenRows(answer.tokens)));
   } catch (error) { show(panel, title, problem(error, () => fillSharing(panel))); }
+}
+
+/** The spaces and members of a team, as the caller sees them. */
+function team(about) {
+  return [h("h3", {}, "Spaces"), grid(["Space", "Your role", "Members"], spaceRows(about)),
+    h("h3", {}, "Members"), grid(["Member", "Roles", "Tokens"], memberRows(about))];
 }
 
 /** The settings in force, changed ones first. They are changed with `nacre config`. */

@@ -1,7 +1,7 @@
 // Home: what the agent sees now, what waits, what changed, and which clients are connected.
 
 import { call, overview } from "../api.js";
-import { chart, columns } from "../chart.js";
+import { chart, columns, legend } from "../chart.js";
 import { openConflicts } from "../conflicts.js";
 import { button, fileAddress, h, icon, link, show } from "../dom.js";
 import { newMemory } from "../entry-form.js";
@@ -64,7 +64,7 @@ function sees(boot) {
       h("div", { class: "stack", role: "img", "aria-label": parts.map((part) => `${part.path}: ${share(part)} tokens`).join(", ") },
         parts.map((part, at) => h("span", { class: `hue-${at % 8 + 1}`, style: { "flex-grow": String(part.chars / total) }, title: `${part.path}: ${share(part)} tokens` }))),
       h("ul", { class: "legend" }, parts.map((part, at) => h("li", {}, h("span", { class: `dot hue-${at % 8 + 1}` }), name(part), part.cut && h("small", { class: "warn" }, "cut"), h("small", { class: "count-of" }, `${share(part).toLocaleString()} tokens`)))),
-      h("details", {}, h("summary", {}, "Show the text"), h("pre", { tabindex: "0", "aria-label": "Startup context" }, boot.markdown)),
+      h("details", {}, h("summary", {}, "Show the text"), h("pre", { tabindex: "0", role: "group", "aria-label": "Startup context" }, boot.markdown)),
     ] : h("p", {}, "Nothing yet: there are no memories, and the files are still empty templates."));
 }
 
@@ -72,12 +72,12 @@ function sees(boot) {
 function tokens(activity) {
   const days = activity.slice(-14);
   const sum = (field) => days.reduce((total, day) => total + day[field], 0);
-  const [startup, turns, searches] = [sum("startup_tokens"), sum("turn_tokens"), sum("searches")];
-  if (!startup && !turns && !searches) return panel("tokens", "Tokens for your agents", null, h("p", { class: "meta" }, "No agent has read this memory in the last two weeks."));
+  const [startup, turns, answers, searches] = [sum("startup_tokens"), sum("turn_tokens"), sum("answer_tokens"), sum("searches")];
+  if (!startup && !turns && !answers && !searches) return panel("tokens", "Tokens for your agents", null, h("p", { class: "meta" }, "No agent has read this memory in the last two weeks."));
   return panel("tokens", "Tokens for your agents", null,
-    chart("", `${startup.toLocaleString()} in startup contexts and files, ${turns.toLocaleString()} before messages, ${plural(searches, "search", "searches")} in two weeks`,
-      columns(days.map((day) => ({ name: shortDate(day.day), values: [day.startup_tokens, day.turn_tokens] })), ["tokens at the start", "tokens before messages"])),
-    h("ul", { class: "legend row" }, h("li", {}, h("span", { class: "dot series-0" }), "startup contexts and files"), h("li", {}, h("span", { class: "dot series-1" }), "before messages")));
+    chart("", `Injected: ${startup.toLocaleString()} at the start of sessions, ${turns.toLocaleString()} before messages. Answered: ${answers.toLocaleString()} by tools, with ${plural(searches, "search", "searches")}. In two weeks.`,
+      columns(days.map((day) => ({ name: shortDate(day.day), values: [day.startup_tokens, day.turn_tokens, day.answer_tokens] })), ["tokens at the start", "tokens before messages", "tokens in answers"])),
+    legend(["at the start", "before messages", "answers of tools"]));
 }
 
 function waits(proposals, conflicts, lessons, { unused, problems }) {

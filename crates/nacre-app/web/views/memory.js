@@ -176,7 +176,8 @@ export async function open(room, { query }) {
   }
 
   function summary(all, strong) {
-    if (!all.length) return "";
+    // The hits say it to the eye.
+    if (!all.length) return h("span", { class: "hidden" }, "Nothing found");
     if (!asked.q) return `The newest ${plural(all.length, "memory", "memories")}`;
     return plural(strong.length, "hit");
   }

@@ -84,6 +84,8 @@ mod damage;
 mod transcript;
 // `nacre distil`: killed midway, programs that misbehave, started by hooks.
 mod distil;
+// `nacre extract` with a program or a model.
+mod item_model;
 // `nacre serve`: who is let in, what is answered, what attackers try.
 mod serve;
 // Many processes on one group, some of them killed: what was acknowledged is there.

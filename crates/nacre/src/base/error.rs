@@ -86,6 +86,15 @@ errors! {
     #[error("conversations can't be distilled by \"{by}\": {problem}")]
     DistilBy { by: &'static str, problem: &'static str } => "distil_by", Invalid,
         "`nacre distil --by rules` needs no model";
+    #[error("the answer of {by} {problem}")]
+    ExtractAnswer { by: String, problem: String } => "extract_answer", Unavailable,
+        "no item was stored; a larger model follows the format better, and `nacre extract --by rules` needs no model";
+    #[error("{by} failed: {problem}")]
+    ExtractFailed { by: String, problem: String } => "extract_failed", Unavailable,
+        "no item was stored, and the same sections are read again next time";
+    #[error("items can't be extracted by \"{by}\": {problem}")]
+    ExtractBy { by: &'static str, problem: &'static str } => "extract_by", Invalid,
+        "`nacre extract --by rules` needs no model";
     #[error("this group is not synced")]
     SyncOff => "sync_off", Conflict,
         "`nacre sync init DIR` starts, and `nacre sync join DIR` joins a memory that another machine started";

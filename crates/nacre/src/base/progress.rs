@@ -21,6 +21,8 @@ pub enum Unit {
     Items,
     /// Files of a project.
     Files,
+    /// Sections of documents that a model reads.
+    Sections,
     /// Documents that are indexed.
     Documents,
     /// Passages of the index.

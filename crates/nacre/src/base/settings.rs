@@ -30,6 +30,7 @@ pub struct Settings {
     pub session: Session,
     pub llm: Llm,
     pub distil: Distil,
+    pub extract: Extract,
     pub log: Log,
     pub memory_file: MemoryFile,
     pub access: Access,
@@ -443,6 +444,27 @@ pub struct Distil {
     pub by: DistilBy,
     pub command: Vec<String>,
     pub timeout_seconds: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Extract {
+    pub by: ExtractBy,
+}
+
+named! {
+    /// Who takes items out of a project's documents.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum ExtractBy {
+        /// Rules, without a model.
+        Rules = "rules",
+        /// Rules, and then a program that the person names.
+        Command = "command",
+        /// Rules, and then the model in `[llm]`.
+        Llm = "llm",
+    }
 }
 
 /// When memories are taken out of a conversation without being asked for.

@@ -189,7 +189,10 @@ fn files_of(
     if found.iter().any(|piece| !piece.is_absent()) {
         found.retain(|piece| !piece.is_absent());
     } else {
-        found.truncate(1);
+        // Of a log that is missing, the place where it would be written is named.
+        let folder = daily::folder(view);
+        let place = paths.iter().position(|path| path.as_str().starts_with(&format!("{folder}/")));
+        found = found.into_iter().nth(place.unwrap_or(0)).into_iter().collect();
     }
     pieces.append(&mut found);
 }

@@ -13,10 +13,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value};
 
-use crate::base::caller::{Caller, Visibility};
+use crate::base::caller::{Actor, Caller, Visibility};
 use crate::base::error::Kind;
 use crate::base::ids::{CollectionName, EntryId, GroupName};
 use crate::base::member::{MemberRole, Rights};
+use crate::base::text::tokens;
 use crate::base::{Error, FilePath, Result, Settings, Time};
 use crate::index::database::{Database, Location, Owner, Snapshot};
 use crate::index::{self, Lexicon, Schema};
@@ -430,6 +431,21 @@ impl<'g> View<'g> {
     pub(crate) fn tell_read(&self, kind: &str, path: &str, size: usize) {
         let data = [("type", kind.into()), ("path", path.into()), ("size", size.into())];
         self.tell("memory:read", payload(data));
+    }
+
+    /// Emits an event for a file or list that an agent gets at the start of a session.
+    pub(crate) fn tell_startup(&self, kind: &str, path: &str, size: usize) {
+        let data =
+            [("type", kind.into()), ("path", path.into()), ("size", size.into()), ("startup", true.into())];
+        self.tell("memory:read", payload(data));
+    }
+
+    /// Emits an event for the answer of a tool that an agent called.
+    pub(crate) fn tell_answer(&self, tool: &str, text: &str) {
+        if self.caller.actor == Actor::Agent {
+            let data = [("tool", tool.into()), ("tokens", tokens(text).into())];
+            self.tell("memory:answer", payload(data));
+        }
     }
 
     /// Emits an event for a write that changed the size by `delta`.

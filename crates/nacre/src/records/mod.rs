@@ -14,6 +14,7 @@ pub(crate) mod meter;
 pub mod past;
 pub mod project;
 pub(crate) mod quarantine;
+pub(crate) mod reader;
 pub(crate) mod relocate;
 pub(crate) mod schema;
 pub mod session;

@@ -44,6 +44,7 @@ const STEPS: &[&str] = &[
     include_str!("../../migrations/0017.sql"),
     include_str!("../../migrations/0018.sql"),
     include_str!("../../migrations/0019.sql"),
+    include_str!("../../migrations/0020.sql"),
 ];
 
 /// The SQL functions that migrations call.

@@ -19,7 +19,7 @@ pub const FILE: &str = "telemetry.jsonl";
 /// One event.
 #[derive(Clone, Debug, Serialize)]
 pub struct Event {
-    /// `memory:read`, `memory:write`, `memory:search`, `memory:flush` or `memory:compact`.
+    /// `memory:read`, `memory:write`, `memory:search`, `memory:answer`, `memory:flush` or `memory:compact`.
     #[serde(rename = "event")]
     pub name: &'static str,
     /// The time of the event.

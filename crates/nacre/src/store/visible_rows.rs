@@ -113,6 +113,7 @@ pub(crate) const TABLES: &[(&str, VisibleRows)] = &[
     // Names of folders and files, which are never returned to a reader.
     ("projects", VisibleRows::All),
     ("project_files", VisibleRows::All),
+    ("item_sections", VisibleRows::All),
     ("jobs", VisibleRows::All),
     ("line_uses", VisibleRows::All),
     ("promoted", VisibleRows::All),

@@ -48,7 +48,7 @@ impl Request for BootRequest {
         for part in boot.parts.iter().filter(|part| part.chars > 0 && part.path != "brief") {
             let kind =
                 if matches!(part.path.as_str(), "skills" | "tasks") { part.path.as_str() } else { "file" };
-            call.view().tell_read(kind, &part.path, part.chars);
+            call.view().tell_startup(kind, &part.path, part.chars);
         }
         Ok(boot)
     }

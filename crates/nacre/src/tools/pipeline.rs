@@ -96,6 +96,7 @@ where
     if let Outcome::Done(answer) = &mut outcome {
         answer.redact();
     }
+    view.tell_answer(tool.name, &text);
     Ok(Reply { outcome, text })
 }
 
@@ -124,6 +125,7 @@ pub(super) fn call_in_form(
         (tool.call)(view, tool, arguments, CallOptions { approved: None, run_approved, form })
     })?;
     redact::answer(&mut answer.data, &mut answer.text);
+    view.tell_answer(tool.name, &answer.text);
     Ok(answer)
 }
 

@@ -23,6 +23,27 @@ pub fn members(home: &Home) -> Result<Vec<Member>> {
     server(home)?.members()
 }
 
+/// Returns the members that a member sees, as the database decides for a member who connects to it: those who share a group, their
+/// roles in these groups, and only their own tokens. `None`: those that this home's user sees.
+pub fn fellows(home: &Home, member: Option<&str>) -> Result<Vec<Member>> {
+    let mut members = members(home)?;
+    let Some(own) = member else { return Ok(members) };
+    let is_own = |known: &Member| known.name == own;
+    let spaces: Vec<String> = members
+        .iter()
+        .filter(|known| is_own(known))
+        .flat_map(|known| known.roles.iter().map(|role| role.group.clone()))
+        .collect();
+    for known in &mut members {
+        known.roles.retain(|role| spaces.contains(&role.group));
+        if !is_own(known) {
+            known.tokens.clear();
+        }
+    }
+    members.retain(|known| is_own(known) || !known.roles.is_empty());
+    Ok(members)
+}
+
 /// Adds a member. A group of the same name is their own.
 pub fn add(home: &Home, name: &GroupName, now: Time) -> Result<()> {
     server(home)?.add_member(name, now)

@@ -522,3 +522,16 @@ fn a_session_began_with_a_memory_file_that_is_too_long_and_was_not_told() {
     let mut short = self::place(&[("MEMORY.md", "- line 1\n")]);
     assert!(!boot(&mut short)["markdown"].as_str().unwrap().contains("prune"));
 }
+
+#[test]
+fn a_missing_log_was_named_in_a_folder_that_is_not_used() {
+    for (setting, path) in [
+        ("log.folder=\"memory\"", "memory/2026-01-15.md"),
+        ("log.folder=\"memory/daily\"", "memory/daily/2026-01-15.md"),
+    ] {
+        let mut place = place_with(&[setting], &[]);
+        let boot = boot(&mut place);
+        assert_eq!(part(&boot, path)["missing"], true);
+        assert_eq!(paths(&boot).iter().filter(|path| path.ends_with("/2026-01-15.md")).count(), 1);
+    }
+}

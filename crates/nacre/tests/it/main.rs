@@ -93,6 +93,8 @@ mod conflicts;
 mod stale;
 // Items: knowledge taken out of a project's files.
 mod items;
+// Items that a model finds.
+mod item_model;
 // Tasks: what is to be done, and what waits for what.
 mod tasks;
 // tasks.json and items.json, which a person edits.

@@ -1,12 +1,14 @@
 //! Items: rows extracted from a project's files, and their passages. Only extraction writes them.
 
+use std::collections::BTreeSet;
+use std::ops::AddAssign;
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::FileItems;
 use super::extract::{FoundItem, ItemType};
+use super::{FileItems, model};
 use crate::base::ids::ProjectName;
 use crate::base::redact::redact;
 use crate::base::{Error, Result, Time};
@@ -34,6 +36,9 @@ pub struct Item {
     /// From 0 to 1, set by the rule that found it.
     pub confidence: f64,
     pub extracted_at: Time,
+    /// The model that found it; absent if a rule did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 /// An item and its project.
@@ -48,7 +53,7 @@ pub struct ProjectItem {
 }
 
 redact! {
-    Item { id, title, content, source_file / r#type, line_number, confidence, extracted_at }
+    Item { id, title, content, source_file, model / r#type, line_number, confidence, extracted_at }
     ProjectItem { item, project }
 }
 
@@ -61,7 +66,7 @@ pub(crate) struct Filter {
 
 const COLUMNS: &str =
     "items.id, items.type, items.title, items.content, items.path, items.line, items.confidence,
-    items.extracted_at, projects.name FROM items JOIN projects ON projects.number = items.project";
+    items.extracted_at, items.model, projects.name FROM items JOIN projects ON projects.number = items.project";
 
 fn of_row(row: &Row<'_>) -> Result<ProjectItem> {
     let named = row.text(1)?;
@@ -75,8 +80,9 @@ fn of_row(row: &Row<'_>) -> Result<ProjectItem> {
         line_number: row.get(5)?,
         confidence: row.get(6)?,
         extracted_at: row.get(7)?,
+        model: row.get(8)?,
     };
-    Ok(ProjectItem { item, project: row.get(8)? })
+    Ok(ProjectItem { item, project: row.get(9)? })
 }
 
 /// Returns an item.
@@ -103,7 +109,7 @@ pub(crate) fn all(db: &Connection) -> Result<Vec<Item>> {
     Ok(list(db, &Filter::default(), usize::MAX)?.0.into_iter().map(|of| of.item).collect())
 }
 
-/// Replaces the items of a file. An item that exists already keeps its id, its time and its passage. Returns
+/// Replaces the items that rules found in a file, and follows those of a model. An item that exists already keeps its id, its time and its passage. Returns
 /// how many are new and how many were removed.
 pub(super) fn replace(
     db: &Connection,
@@ -113,9 +119,13 @@ pub(super) fn replace(
     now: Time,
 ) -> Result<(usize, usize)> {
     let (project, name, path) = file;
-    let FileItems { found, private } = said;
+    let FileItems { found, private, quoted } = said;
+    let by_rules: Vec<String> = found.iter().map(|one| one.content.clone()).collect();
+    // First, because an item that a rule finds now has the id that it had.
+    let dropped = follow_quoted(db, writer, (project, path), quoted, &by_rules, *private)?;
     let sql =
-        "SELECT id, line, confidence, title FROM items WHERE project = $1 AND path = $2 ORDER BY line, id";
+        "SELECT id, line, confidence, title FROM items WHERE project = $1 AND path = $2 AND section IS NULL
+        ORDER BY line, id";
     let mut old: Vec<(String, i64, f64, String)> =
         db.rows(sql, (project, path), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let mut ids: Vec<String> = Vec::new();
@@ -148,10 +158,149 @@ pub(super) fn replace(
         added += 1;
     }
     for (gone, ..) in &old {
-        db.run("DELETE FROM items WHERE id = $1", [gone])?;
-        writer.remove(KIND, gone)?;
+        remove(db, writer, gone)?;
     }
-    Ok((added, old.len()))
+    Ok((added, old.len() + dropped))
+}
+
+/// An item that a model found.
+struct Quoted {
+    id: String,
+    content: String,
+    section: String,
+}
+
+fn quoted_in(db: &Connection, project: i64, path: &str) -> Result<Vec<Quoted>> {
+    let sql =
+        "SELECT id, content, section FROM items WHERE project = $1 AND path = $2 AND section IS NOT NULL";
+    db.rows(sql, (project, path), |row| {
+        Ok(Quoted { id: row.get(0)?, content: row.get(1)?, section: row.get(2)? })
+    })
+}
+
+/// Returns the texts of all items of a project that a model found, with their files.
+pub(super) fn quoted(db: &Connection, project: i64) -> Result<Vec<(String, String)>> {
+    let sql = "SELECT path, content FROM items WHERE project = $1 AND section IS NOT NULL";
+    db.rows(sql, [project], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Keeps the items of a model that a changed file still states, at their new lines. Returns how many were removed: their
+/// statement is gone, or a rule finds it now. A section whose item is gone is read again when it comes back.
+fn follow_quoted(
+    db: &Connection,
+    writer: &mut Writer<'_>,
+    (project, path): (i64, &str),
+    lines: &[(String, usize)],
+    by_rules: &[String],
+    private: bool,
+) -> Result<usize> {
+    let mut removed = 0;
+    for Quoted { id, content, section } in quoted_in(db, project, path)? {
+        let line = lines.iter().find(|(known, _)| *known == content).map(|(_, line)| *line);
+        let is_covered = model::is_covered(&content, by_rules);
+        match line.filter(|_| !is_covered) {
+            Some(line) => {
+                let line = i64::try_from(line).unwrap_or(i64::MAX);
+                db.run("UPDATE items SET line = $2, private = $3 WHERE id = $1", (&id, line, private))?;
+            }
+            None => {
+                remove(db, writer, &id)?;
+                removed += 1;
+                if !is_covered {
+                    let sql = "DELETE FROM item_sections WHERE project = $1 AND path = $2 AND section = $3";
+                    db.run(sql, (project, path, &section))?;
+                }
+            }
+        }
+    }
+    Ok(removed)
+}
+
+/// The changes that reading a section made.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SectionChange {
+    pub(super) added: usize,
+    pub(super) removed: usize,
+    /// How many repeat an item of the same file.
+    pub(super) same: usize,
+}
+
+impl AddAssign for SectionChange {
+    fn add_assign(&mut self, other: SectionChange) {
+        self.added += other.added;
+        self.removed += other.removed;
+        self.same += other.same;
+    }
+}
+
+/// Writes the items that a model found in a section, in place of those that it found there before, and marks the section as read.
+pub(super) fn put_section(
+    db: &Connection,
+    writer: &mut Writer<'_>,
+    (project, name, path): (i64, &ProjectName, &str),
+    (model, section): (&str, &str),
+    found: &[&FoundItem],
+    now: Time,
+) -> Result<SectionChange> {
+    let sql = "SELECT content FROM items WHERE project = $1 AND path = $2 AND section IS NULL";
+    let by_rules: Vec<String> = db.rows(sql, (project, path), |row| row.get(0))?;
+    let mut known = quoted_in(db, project, path)?;
+    let mut change = SectionChange::default();
+    for found in found {
+        let id = id(name, path, found, 0);
+        let line = i64::try_from(found.line).unwrap_or(i64::MAX);
+        if let Some(place) = known.iter().position(|one| one.id == id) {
+            known.swap_remove(place);
+            let sql = "UPDATE items SET section = $2, line = $3, model = $4 WHERE id = $1";
+            db.run(sql, (&id, section, line, model))?;
+            change.same += 1;
+            continue;
+        }
+        if model::is_covered(&found.content, &by_rules) || get(db, &id)?.is_some() {
+            change.same += 1;
+            continue;
+        }
+        let FoundItem { r#type, title, content, confidence, .. } = found;
+        let sql = "INSERT INTO items (id, project, path, line, type, title, content, confidence, extracted_at, private, model,
+            section) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, false, $10, $11)";
+        let kind = r#type.as_str();
+        db.run(sql, (&id, project, path, line, kind, title, content, confidence, now, model, section))?;
+        writer.insert(&passage(&id, *r#type, title, content, path, now))?;
+        change.added += 1;
+    }
+    for gone in known.iter().filter(|one| one.section == section) {
+        remove(db, writer, &gone.id)?;
+        change.removed += 1;
+    }
+    let sql = "INSERT INTO item_sections (project, path, section) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+    db.run(sql, (project, path, section))?;
+    Ok(change)
+}
+
+/// Removes the items of sections that a file no longer has, once all its sections are read. Returns how many.
+pub(super) fn drop_sections(
+    db: &Connection,
+    writer: &mut Writer<'_>,
+    project: i64,
+    path: &str,
+    current: &BTreeSet<String>,
+) -> Result<usize> {
+    let sql = "SELECT section FROM item_sections WHERE project = $1 AND path = $2";
+    let read: BTreeSet<String> =
+        db.rows(sql, (project, path), |row| row.get::<String>(0))?.into_iter().collect();
+    if !current.is_subset(&read) {
+        return Ok(0);
+    }
+    let mut removed = 0;
+    for gone in quoted_in(db, project, path)?.iter().filter(|one| !current.contains(&one.section)) {
+        remove(db, writer, &gone.id)?;
+        removed += 1;
+    }
+    for gone in read.difference(current) {
+        let sql = "DELETE FROM item_sections WHERE project = $1 AND path = $2 AND section = $3";
+        db.run(sql, (project, path, gone))?;
+    }
+    Ok(removed)
 }
 
 /// How many items of a file are new, changed, here already, or left as they are here.
@@ -235,6 +384,7 @@ fn checked(item: FileItem) -> Result<Item, String> {
         line_number: line_number.max(0),
         confidence: if confidence.is_finite() { confidence.clamp(0.0, 1.0) } else { 1.0 },
         extracted_at: at,
+        model: None,
     })
 }
 
@@ -283,7 +433,7 @@ pub(super) fn put(
     item: &Item,
     now: Time,
 ) -> Result<()> {
-    let Item { id, r#type, title, content, source_file, line_number, confidence, extracted_at } = item;
+    let Item { id, r#type, title, content, source_file, line_number, confidence, extracted_at, .. } = item;
     let at = if extracted_at.as_millis() == 0 { now } else { *extracted_at };
     let sql = "INSERT INTO items (id, project, path, line, type, title, content, confidence, extracted_at, private)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, false) ON CONFLICT (id) DO UPDATE SET path = excluded.path,

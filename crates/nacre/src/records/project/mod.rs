@@ -1,7 +1,7 @@
 //! Projects: the folders in which people and agents work, knowledge extracted from their files, and tasks.
 //!
-//! An item is a row that cites its file and line, and a passage (`--scope items`). Items are derived data:
-//! extraction follows the files by size, time and hash, as the index follows documents, and a statement that
+//! An item is a row that cites its file and line, and a passage (`--scope items`). Rules find items, and a model of the
+//! person may find more (`model`). Items are derived data: extraction follows the files by size, time and hash, as the index follows documents, and a statement that
 //! is removed from its file is removed here. Only a person names folders, so that no agent can have a file of
 //! its choice read. Tasks are rows that people and agents write.
 
@@ -10,6 +10,7 @@ mod extract;
 mod ignore;
 pub(crate) mod item;
 pub(crate) mod live;
+mod model;
 pub(crate) mod replica;
 pub(crate) mod task;
 mod walk;
@@ -34,7 +35,7 @@ use crate::index::Writer;
 use crate::store::walk::{Note, ReadResult, WalkedFile};
 use crate::store::{self, audit};
 
-use extract::{FoundItem, Language};
+use extract::{FoundItem, Language, section};
 use live::LiveFile;
 use walk::SkippedFiles;
 
@@ -42,6 +43,7 @@ pub use current::{git_root, root};
 pub use extract::ItemType;
 pub use item::{Item, ProjectItem};
 pub use live::problems as file_problems;
+pub use model::{ModelOptions, ModelReport, extract_by_model};
 pub use task::{Change, Status, Task, TaskImportReport};
 
 /// The maximum size of a file in bytes. Larger files are data or generated.
@@ -125,6 +127,7 @@ pub fn forget(view: &mut View<'_>, name: &ProjectName) -> Result<Project> {
         for sql in [
             "DELETE FROM items WHERE project = $1",
             "DELETE FROM project_files WHERE project = $1",
+            "DELETE FROM item_sections WHERE project = $1",
             "DELETE FROM projects WHERE number = $1",
         ] {
             tx.run(sql, [project.number])?;
@@ -235,7 +238,12 @@ fn extract_project(
     // Edits of items.json come first: extraction replaces the items of files that changed.
     live::follow(view, LiveFile::Items)?;
     let root = PathBuf::from(&project.folder);
-    let mut before = view.read_all(|db| files(db, project.number))?;
+    let (mut before, quoted) =
+        view.read_all(|db| Ok((files(db, project.number)?, item::quoted(db, project.number)?)))?;
+    let quoted = quoted.into_iter().fold(QuotedTexts::new(), |mut all, (path, text)| {
+        all.entry(path).or_default().push(text);
+        all
+    });
     let (mut passed, mut batch) = (SkippedFiles::default(), Batch::default());
     let (mut looked, mut read, mut unchanged) = (0, 0, 0);
     // Counted once there is enough work to show: a walk alone is fast, but not free.
@@ -253,7 +261,7 @@ fn extract_project(
             unchanged += 1;
             return Ok(());
         }
-        match read_file(&seen, language, was.as_ref(), caller.now) {
+        match read_file(&seen, language, was.as_ref(), quoted.get(&seen.path), caller.now) {
             // Deleted since the walk found it: it stays among the known files, which are removed below.
             Reading::Gone => {
                 before.extend(was.map(|row| (seen.path, row)));
@@ -354,7 +362,12 @@ struct FileItems {
     found: Vec<FoundItem>,
     /// Whether it marks itself as private.
     private: bool,
+    /// The items of a model that it still states, each with its line.
+    quoted: Vec<(String, usize)>,
 }
+
+/// The texts of the items that a model found, by file.
+type QuotedTexts = HashMap<String, Vec<String>>;
 
 /// The result of reading a file.
 enum Reading {
@@ -364,7 +377,13 @@ enum Reading {
     New(FileRow, FileItems),
 }
 
-fn read_file(seen: &WalkedFile, language: Language, was: Option<&FileRow>, now: Time) -> Reading {
+fn read_file(
+    seen: &WalkedFile,
+    language: Language,
+    was: Option<&FileRow>,
+    quoted: Option<&Vec<String>>,
+    now: Time,
+) -> Reading {
     let skipped = |why: String, retry: bool| {
         let mtime = (!retry).then_some(seen.stat.mtime);
         let row = FileRow { size: seen.stat.size, mtime, hash: String::new(), note: Some(why) };
@@ -379,7 +398,7 @@ fn read_file(seen: &WalkedFile, language: Language, was: Option<&FileRow>, now: 
         ReadResult::Gone => return Reading::Gone,
     };
     let settled = settled && stat.mtime.abs_diff(now.as_millis()) >= RECENT_WRITE_MS;
-    let hash = format!("{}:{}", extract::VERSION, &blake3::hash(&bytes).to_hex()[..32]);
+    let hash = hash_of(&bytes);
     let row = FileRow { size: stat.size, mtime: settled.then_some(stat.mtime), hash, note: None };
     if was.is_some_and(|was| was.hash == row.hash) {
         return Reading::Same(row);
@@ -391,7 +410,22 @@ fn read_file(seen: &WalkedFile, language: Language, was: Option<&FileRow>, now: 
     // Redaction comes before extraction.
     let text = redact::document(&text);
     let found = extract::extract(&seen.path, language, &text);
-    Reading::New(row, FileItems { found, private: is_marked(&text) })
+    let quoted = quoted.map(|quoted| {
+        let sections = section::sections(&seen.path, &text);
+        quoted.iter().filter_map(|text| Some((text.clone(), section::line_of(&sections, text)?))).collect()
+    });
+    Reading::New(row, FileItems { found, private: is_marked(&text), quoted: quoted.unwrap_or_default() })
+}
+
+fn hash_of(bytes: &[u8]) -> String {
+    format!("{}:{}", extract::VERSION, &blake3::hash(bytes).to_hex()[..32])
+}
+
+/// Returns the text of a file, redacted, if it is still the one with this hash.
+fn read_text(seen: &WalkedFile, hash: &str) -> Option<String> {
+    let ReadResult::Bytes { bytes, .. } = store::walk::read(&seen.file, seen.stat) else { return None };
+    let (text, _) = decode(&bytes).ok().filter(|_| hash_of(&bytes) == hash)?;
+    Some(redact::document(&text).into_owned())
 }
 
 /// The changes of one transaction.
@@ -439,6 +473,8 @@ impl Batch {
                         tx.run(sql, (project.number, path, size, mtime, hash, note))?
                     }
                     None => {
+                        let sql = "DELETE FROM item_sections WHERE project = $1 AND path = $2";
+                        tx.run(sql, (project.number, path))?;
                         let sql = "DELETE FROM project_files WHERE project = $1 AND path = $2";
                         tx.run(sql, (project.number, path))?
                     }

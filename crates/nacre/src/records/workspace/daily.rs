@@ -221,7 +221,8 @@ pub(crate) fn all_paths_of_day(day: Day) -> impl Iterator<Item = FilePath> {
     [LOG_FOLDER, DAILY_FOLDER].into_iter().flat_map(move |folder| paths_of_day(folder, day))
 }
 
-fn folder(view: &View<'_>) -> &'static str {
+/// Returns the folder of new logs.
+pub(crate) fn folder(view: &View<'_>) -> &'static str {
     let own = view.settings().log.folder == settings::LogFolder::Daily;
     let used = own || logs_in(view, DAILY_FOLDER).next().is_some();
     if used { DAILY_FOLDER } else { LOG_FOLDER }

@@ -4,8 +4,6 @@
 //! transaction ▶ one `memory_store` each, on behalf of the conversation's agent. A second run reads only new messages. If it
 //! is killed midway, the next run stores the rest of the list. A failure names its cause, and what was not read stays unread.
 
-mod reader;
-
 use serde::Serialize;
 use serde_json::Value;
 
@@ -21,21 +19,19 @@ use crate::base::settings::{DistilBy, DistilMoment};
 use crate::base::text::canonical;
 use crate::base::{Error, Result, Settings};
 use crate::context::distil::{
-    self as find, Finding, INSTRUCTION, Kind, MAX_ANSWER_TOKENS, batches, read_answer,
+    self as find, Finding, INSTRUCTION, Kind, MAX_ANSWER_TOKENS, answer_schema, batches, read_answer,
 };
 use crate::group::View;
 use crate::index::alike::{meaning, shared};
 use crate::index::{self, Language};
 use crate::records::distil::{self as rows, FoundMemory};
 use crate::records::entry::{self, Ownership, Tags};
-use crate::records::meter::{self, metered};
+use crate::records::reader::{Reader, ReaderTask};
 use crate::records::session::{self, IndexedMessage};
 use crate::records::workspace::policy::{self, Target};
 use crate::records::workspace::proposal::{self, State};
 use crate::search::{self, NewStatement};
 use crate::store::{Wait, audit};
-
-use reader::Reader;
 
 pub use crate::records::distil::DistilState;
 
@@ -199,13 +195,10 @@ fn note_attempt(view: &mut View<'_>, id: &SessionId, problem: Option<&Error>) ->
 
 fn run(view: &mut View<'_>, id: &SessionId, options: DistilOptions) -> Result<DistilReport> {
     let by = options.by.unwrap_or(view.settings().distil.by);
-    let reader = Reader::new(view, by)?;
+    let reader = reader(view, by)?;
     let about = Conversation::of(view, id)?;
     policy::decide(Target::Entries { guarded: false }, &about.caller, view.rights(), view.settings())?;
-    let name = match &reader {
-        Reader::Rules => "rules".to_owned(),
-        Reader::Model { name, .. } => name.trim_matches('`').to_owned(),
-    };
+    let name = reader.as_ref().map_or("rules", |reader| reader.name().trim_matches('`')).to_owned();
     let mut report = DistilReport {
         session: id.to_string(),
         by: name,
@@ -228,13 +221,12 @@ fn run(view: &mut View<'_>, id: &SessionId, options: DistilOptions) -> Result<Di
             break;
         }
         match &reader {
-            Reader::Rules => about.take(view, &messages, find::find(&messages), options, &mut report)?,
-            Reader::Model { name, ask } => {
+            None => about.take(view, &messages, find::find(&messages), options, &mut report)?,
+            Some(reader) => {
                 for batch in batches(&messages) {
-                    let most = meter::most_tokens(&[INSTRUCTION, &batch.text], MAX_ANSWER_TOKENS);
-                    let answer = metered(view, most, || ask(&batch.text))?;
-                    let bad = |problem| Error::DistilAnswer { by: name.clone(), problem };
-                    let accepted = read_answer(&batch, &answer.text).map_err(bad)?;
+                    let answer = reader.read(view, &batch.text)?;
+                    let bad = |problem| Error::DistilAnswer { by: reader.name().to_owned(), problem };
+                    let accepted = read_answer(&batch, &answer).map_err(bad)?;
                     report.refused += accepted.refused;
                     about.take(view, batch.messages, accepted.found, options, &mut report)?;
                 }
@@ -245,6 +237,23 @@ fn run(view: &mut View<'_>, id: &SessionId, options: DistilOptions) -> Result<Di
         }
     }
     Ok(report)
+}
+
+/// Returns the program or model that takes memories out of a conversation; `None`: rules do.
+fn reader(view: &View<'_>, by: DistilBy) -> Result<Option<Reader>> {
+    let task = ReaderTask {
+        instruction: INSTRUCTION,
+        schema: answer_schema,
+        max_answer_tokens: MAX_ANSWER_TOKENS,
+        failed: |by, problem| Error::DistilFailed { by, problem },
+    };
+    let reader = match by {
+        DistilBy::Rules => return Ok(None),
+        DistilBy::Agent => Err("hooks ask the agent while the conversation goes on"),
+        DistilBy::Command => Reader::program(view, task),
+        DistilBy::Llm => Reader::model(view, task),
+    };
+    reader.map(Some).map_err(|problem| Error::DistilBy { by: by.as_str(), problem })
 }
 
 /// The conversation, and its agent, on whose behalf memories are stored.

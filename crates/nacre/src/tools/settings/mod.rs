@@ -12,7 +12,7 @@ use toml::{Table, Value};
 
 pub use disputes::{DISPUTES, Dispute};
 
-use crate::base::settings::{DistilBy, Hook, Provider};
+use crate::base::settings::{DistilBy, ExtractBy, Hook, Provider};
 use crate::base::text::nearest;
 use crate::base::{Error, Result, Settings};
 use crate::index::Language;
@@ -319,6 +319,10 @@ impl Settings {
         within("distil.command", is_named || !needs_command, "is empty, and `distil.by` is \"command\"")?;
         let needs_model = distil.by == DistilBy::Llm;
         within("llm.url", !self.llm.url.is_empty() || !needs_model, "is empty, and `distil.by` is \"llm\"")?;
+        let needs_command = self.extract.by == ExtractBy::Command;
+        within("distil.command", is_named || !needs_command, "is empty, and `extract.by` is \"command\"")?;
+        let needs_model = self.extract.by == ExtractBy::Llm;
+        within("llm.url", !self.llm.url.is_empty() || !needs_model, "is empty, and `extract.by` is \"llm\"")?;
         within("brief.max_chars", self.brief.max_chars >= 500, "is below 500")?;
         let boot = &self.boot;
         within("boot.file_chars", boot.file_chars >= 500, "is below 500")?;

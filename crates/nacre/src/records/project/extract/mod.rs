@@ -1,12 +1,13 @@
-//! Extracts items from text by rules only: the same text gives the same items. Precision comes before recall:
+//! Extracts items from text by rules: the same text gives the same items. Precision comes before recall:
 //! a missed statement is still found in its file, but a wrong item is noise in every list.
 //!
 //! `markdown` reads documents by their headings, bullets and labels, `code` reads tagged comments, and
-//! `rules` holds the tables of both.
+//! `rules` holds the tables of both. `section` is for models: what they are sent, and what of their answers is accepted.
 
 mod code;
 mod markdown;
 mod rules;
+pub(super) mod section;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -53,6 +53,7 @@ pub(crate) const TABLES: &[(&str, TableRole)] = &[
     ("promoted", TableRole::Record("step")),
     ("projects", TableRole::Record("name")),
     ("project_files", TableRole::Record("path")),
+    ("item_sections", TableRole::Record("path || ' ' || section")),
     ("items", TableRole::Record("path || ':' || line || ' ' || title")),
     ("tasks", TableRole::Record("'TASK-' || number || ' ' || description")),
     ("task_blocks", TableRole::Record("task || ' – ' || \"by\"")),
