@@ -247,7 +247,7 @@ fn stop(server: Option<Child>) -> Result<()> {
     Ok(())
 }
 
-fn entry(number: usize, content: &str) -> Value {
+pub fn entry(number: usize, content: &str) -> Value {
     json!({
         "id": format!("mem-018f0000-0000-7000-8000-{number:012x}"), "number": number, "type": "fact", "content": content, "tags": [],
         "behavioral": false, "score": 0,

@@ -43,6 +43,7 @@ mod walk;
 mod logs;
 // One memory on several machines.
 mod sync;
+mod sync_faults;
 // Statements that contradict each other: listed, settled, undone.
 mod conflicts;
 // The size of tools, instructions and answers.

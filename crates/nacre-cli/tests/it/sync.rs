@@ -10,7 +10,7 @@ use crate::sealed::{Process, Sealed, files};
 use crate::serve::Served;
 
 /// Two homes that share a folder.
-fn two_machines() -> (Sealed, Sealed, String) {
+pub fn two_machines() -> (Sealed, Sealed, String) {
     let (first, second) = (Sealed::new(), Sealed::new());
     let folder = first.beside("carrier");
     let started = first.json(["sync", "init", &folder, "--name", "desk"]);
@@ -32,6 +32,18 @@ fn two_machines_have_one_memory() {
         status.contains("of 2 machines up to date") && status.contains("laptop (this machine)"),
         "{status}"
     );
+
+    second.json(["update", &id, "The heron nests in front of the boathouse", "--session", "s-42"]);
+    second.json(["sync"]);
+    first.json(["sync"]);
+    for (filter, is_shown) in
+        [(["--device", "laptop"], true), (["--device", "desk"], false), (["--session", "s-42"], true)]
+    {
+        let changes = first.run(["changes", "--since", "1d", filter[0], filter[1]]).stdout;
+        assert_eq!(changes.contains("+ The heron nests in front"), is_shown, "{filter:?}: {changes}");
+    }
+    let (_, error) = first.error(["changes", "--device", "nobody"]);
+    assert_eq!(error["code"], "no_machine", "{error}");
 
     second.json(["delete", &id, "--yes"]);
     second.json(["sync"]);
@@ -416,7 +428,14 @@ fn two_homes_over_a_bad_sync_tool_answer_alike() {
         let text = format!("Topic{topic} has value {value}");
         let number = (1 + random.below(30)).to_string();
         // A refusal, such as a memory that does not exist, is a step too.
-        match random.below(8) {
+        match random.below(9) {
+            8 => {
+                // `kill -9` at any moment of a round.
+                let killed = Process::start(&mut home.command(["sync"]));
+                thread::sleep(Duration::from_millis(random.below(60) as u64));
+                let _ = killed.victim.lock().unwrap().kill();
+                killed.finish()
+            }
             0 => home.run(["update", &number, &text]),
             1 => home.run(["delete", &number, "--yes"]),
             2 => home.run(["graph", "fact", "set", &format!("Person{topic}"), "port", &value]),

@@ -11,7 +11,10 @@ use unicode_normalization::UnicodeNormalization;
 /// not `10.11.2.3`.
 pub(crate) fn canonical(text: &str) -> String {
     // Case comes before NFC: lower case may compose where upper case does not.
-    let lower: String = text.nfc().flat_map(char::to_lowercase).nfc().collect();
+    let lower: String = match text.is_ascii() {
+        true => text.to_ascii_lowercase(),
+        false => text.nfc().flat_map(char::to_lowercase).nfc().collect(),
+    };
     lower.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -102,6 +102,7 @@ pub fn changes(view: &View<'_>, filter: &ChangeFilter) -> Result<Vec<MemoryChang
         return Ok(Vec::new());
     }
     let authors = Authors::load(view)?;
+    filter.device.as_ref().map_or(Ok(()), |device| authors.check(device))?;
     let mut found = view.read_all(|db| {
         let mut found = Vec::new();
         of_entries(db, &authors, &mut found)?;

@@ -110,6 +110,7 @@ mod properties;
 // One memory on several machines.
 mod past;
 mod sync;
+mod sync_files;
 // Databases of every schema that was ever released still open.
 mod released;
 // The documents and the contract of the tools.

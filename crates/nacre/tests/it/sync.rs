@@ -13,55 +13,55 @@ use tempfile::TempDir;
 use crate::sealed::{Place, noon};
 
 /// A machine with a folder that some tool copies.
-struct Machine {
-    place: Place,
-    folder: PathBuf,
+pub struct Machine {
+    pub place: Place,
+    pub folder: PathBuf,
 }
 
 impl Machine {
-    fn new(folder: &Path) -> Machine {
+    pub fn new(folder: &Path) -> Machine {
         let mut place = Place::with("balanced", &[]);
         place.caller = Caller::person("person".parse().unwrap(), noon());
         Machine { place, folder: folder.to_owned() }
     }
 
-    fn init(&mut self, name: &str) -> String {
+    pub fn init(&mut self, name: &str) -> String {
         let meeting = Meeting::Folder(self.folder.clone());
         nacre::sync::init(&mut self.place.group.enter(&self.place.caller).unwrap(), &meeting, name).unwrap();
         nacre::sync::invite(&self.place.view()).unwrap()
     }
 
-    fn join(&mut self, phrase: &str, name: &str) -> RoundReport {
+    pub fn join(&mut self, phrase: &str, name: &str) -> RoundReport {
         self.try_join(phrase, name).unwrap()
     }
 
-    fn try_join(&mut self, phrase: &str, name: &str) -> nacre::Result<RoundReport> {
+    pub fn try_join(&mut self, phrase: &str, name: &str) -> nacre::Result<RoundReport> {
         let meeting = Meeting::Folder(self.folder.clone());
         nacre::sync::join(&mut self.place.view(), &meeting, phrase, name)
     }
 
-    fn round(&mut self) -> RoundReport {
+    pub fn round(&mut self) -> RoundReport {
         self.try_round().unwrap()
     }
 
-    fn try_round(&mut self) -> nacre::Result<RoundReport> {
+    pub fn try_round(&mut self) -> nacre::Result<RoundReport> {
         nacre::sync::round(&mut self.place.view(), &RoundOptions::default())
     }
 
-    fn status(&mut self) -> nacre::sync::SyncStatus {
+    pub fn status(&mut self) -> nacre::sync::SyncStatus {
         nacre::sync::status(&self.place.view()).unwrap()
     }
 
-    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.place.call(tool, arguments).data
     }
 
-    fn store(&mut self, content: &str) -> String {
+    pub fn store(&mut self, content: &str) -> String {
         self.call("memory_store", json!({ "content": content }))["id"].as_str().unwrap().to_owned()
     }
 
     /// The current memories: what they say and how they score.
-    fn memories(&mut self) -> BTreeSet<(String, i64)> {
+    pub fn memories(&mut self) -> BTreeSet<(String, i64)> {
         self.export()["entries"]
             .as_array()
             .unwrap()
@@ -71,11 +71,11 @@ impl Machine {
             .collect()
     }
 
-    fn texts(&mut self) -> BTreeSet<String> {
+    pub fn texts(&mut self) -> BTreeSet<String> {
         self.memories().into_iter().map(|(text, _)| text).collect()
     }
 
-    fn export(&mut self) -> Value {
+    pub fn export(&mut self) -> Value {
         let folder = tempfile::tempdir().unwrap();
         nacre::export::export(&self.place.view(), folder.path()).unwrap();
         serde_json::from_str(&fs::read_to_string(folder.path().join("nacre.json")).unwrap()).unwrap()
@@ -83,7 +83,7 @@ impl Machine {
 }
 
 /// Machines that share one folder.
-fn machines<const N: usize>() -> (TempDir, [Machine; N]) {
+pub fn machines<const N: usize>() -> (TempDir, [Machine; N]) {
     let folder = tempfile::tempdir().unwrap();
     let mut all: [Machine; N] = std::array::from_fn(|_| Machine::new(folder.path()));
     let phrase = all[0].init("machine 0");
@@ -93,7 +93,7 @@ fn machines<const N: usize>() -> (TempDir, [Machine; N]) {
     (folder, all)
 }
 
-fn meet(machines: &mut [Machine]) {
+pub fn meet(machines: &mut [Machine]) {
     for _ in 0..3 {
         machines.iter_mut().for_each(|machine| drop(machine.round()));
     }
@@ -104,7 +104,7 @@ fn meet(machines: &mut [Machine]) {
     machines.iter_mut().for_each(|machine| machine.place.check());
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
@@ -113,7 +113,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn contains(folder: &Path, word: &str) -> bool {
+pub fn contains(folder: &Path, word: &str) -> bool {
     files(folder).iter().any(|file| {
         let bytes = fs::read(file).unwrap();
         bytes.windows(word.len()).any(|window| window == word.as_bytes())
@@ -247,22 +247,6 @@ fn a_deleted_text_does_not_come_back_from_a_machine_that_had_it_too() {
 }
 
 #[test]
-fn nothing_in_the_folder_can_be_read() {
-    let (folder, mut all) = machines::<2>();
-    let words: Vec<String> = (0..50).map(|number| format!("canary{number}word")).collect();
-    for word in &words {
-        all[0].store(&format!("{word} is what nobody may read"));
-    }
-    all[0].call("fact_upsert", json!({ "entity": "Petra", "key": "secretplace", "value": "Lübeck" }));
-    meet(&mut all);
-    for word in
-        words.iter().map(String::as_str).chain(["nobody", "Petra", "secretplace", "Lübeck", "machine 0"])
-    {
-        assert!(!contains(folder.path(), word), "{word}");
-    }
-}
-
-#[test]
 fn a_wrong_phrase_is_refused_before_anything_is_written() {
     let (folder, mut all) = machines::<1>();
     all[0].store("The heron nests behind the boathouse");
@@ -316,7 +300,7 @@ fn a_damaged_file_is_named_and_put_right_by_its_machine() {
     assert_eq!(all[1].round().problems, Vec::<String>::new());
 }
 
-fn copy_folder(from: &Path, to: &Path) {
+pub fn copy_folder(from: &Path, to: &Path) {
     for file in files(from) {
         let target = to.join(file.strip_prefix(from).unwrap());
         fs::create_dir_all(target.parent().unwrap()).unwrap();
@@ -460,13 +444,13 @@ fn a_change_in_the_millisecond_of_the_first_round_is_the_later_one() {
 }
 
 impl Machine {
-    fn write(&self, path: &str, text: &str) {
+    pub fn write(&self, path: &str, text: &str) {
         let path = self.place.group.folder().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    fn read(&self, path: &str) -> Option<String> {
+    pub fn read(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.place.group.folder().join(path)).ok()
     }
 }

@@ -95,7 +95,7 @@ pub(crate) fn to_fields(entry: &Entry) -> BTreeMap<String, Value> {
 /// Reads an entry back from its fields; `None` if they are not those of an entry.
 pub(crate) fn from_fields(id: &str, fields: &BTreeMap<String, Value>, score: i64) -> Option<Entry> {
     fn get<T: serde::de::DeserializeOwned>(fields: &BTreeMap<String, Value>, name: &str) -> Option<T> {
-        serde_json::from_value(fields.get(name).cloned().unwrap_or(Value::Null)).ok()
+        T::deserialize(fields.get(name).unwrap_or(&Value::Null)).ok()
     }
     let Statement { r#type, content, tags, private } = get(fields, STATEMENT)?;
     Some(Entry {
@@ -149,12 +149,13 @@ pub(crate) fn put_replica(
         }
     }
     let known = "SELECT EXISTS (SELECT 1 FROM entries WHERE id = $1)";
+    let mut here: Vec<String> = Vec::new();
     if db.one(known, [&entry.id], |row| row.get(0))? {
         overwrite(db, writer, &entry)?;
+        here.extend(super::versions(db, &entry.id)?.iter().map(version_key));
     } else {
         entry = insert_with(db, writer, entry, None)?;
     }
-    let here: Vec<String> = super::versions(db, &entry.id)?.iter().map(version_key).collect();
     let mut new: Vec<&Version> =
         versions.iter().filter(|(key, _)| !here.contains(key)).map(|(_, v)| v).collect();
     new.sort_by_key(|version| version.until);
@@ -175,8 +176,14 @@ fn same_contents(
 
 /// Takes entries that are about to be written out of the comparison of texts: what they say now is out of date.
 pub(crate) fn release_texts<'a>(db: &Connection, ids: impl IntoIterator<Item = &'a str>) -> Result<()> {
-    let mut ids = ids.into_iter();
-    ids.try_for_each(|id| db.run("UPDATE entries SET folded = id WHERE id = $1", [id]).map(drop))
+    let sql = "UPDATE entries SET folded = id WHERE id IN (SELECT key FROM json_each($1))";
+    db.run(sql, [list(ids)?]).map(drop)
+}
+
+/// Returns ids as one parameter: thousands of statements would take longer than the work.
+fn list<'a>(ids: impl IntoIterator<Item = &'a str>) -> Result<String> {
+    let keys: BTreeMap<&str, u8> = ids.into_iter().map(|id| (id, 0)).collect();
+    Ok(serde_json::to_string(&keys)?)
 }
 
 fn overwrite(db: &Connection, writer: &mut Writer<'_>, entry: &Entry) -> Result<()> {
@@ -213,7 +220,10 @@ fn overwrite(db: &Connection, writer: &mut Writer<'_>, entry: &Entry) -> Result<
 /// Repairs what two machines did to one entry at the same time: entries that supersede each other in a circle, where the oldest
 /// becomes current again, and two successors of one entry, which become a conflict to settle.
 pub(crate) fn settle_replicas(db: &Connection, now: Time, ids: &[EntryId]) -> Result<()> {
-    ids.iter().try_for_each(|id| break_circle(db, id))?;
+    let sql = "SELECT id FROM entries WHERE superseded_by IS NOT NULL AND id IN (SELECT key FROM json_each($1)) ORDER BY id";
+    let superseded: Vec<EntryId> =
+        db.rows(sql, [list(ids.iter().map(EntryId::as_str))?], |row| row.get(0))?;
+    superseded.iter().try_for_each(|id| break_circle(db, id))?;
     // One look at all entries, whatever the number of new ones.
     let sql = "SELECT supersedes, id FROM entries WHERE superseded_at IS NULL AND archived_at IS NULL AND supersedes IN (SELECT supersedes
             FROM entries WHERE supersedes IS NOT NULL AND superseded_at IS NULL AND archived_at IS NULL

@@ -114,11 +114,13 @@ pub(crate) fn put_replica(db: &Connection, row: &Row) -> Result<Option<String>> 
     Ok(Some(id))
 }
 
-/// Deletes an exchange and its passage. Returns its reference, if there was one.
+/// Deletes an exchange, its passage and the state of its conversation. Returns its reference, if there was one.
 pub(crate) fn remove(db: &Connection, id: &str) -> Result<Option<String>> {
     let session: Option<String> =
         db.row("DELETE FROM exchanges WHERE id = $1 RETURNING session", [id], |row| row.get(0))?;
     let Some(session) = session else { return Ok(None) };
+    // The state of the conversation quotes what was said in it.
+    db.run("DELETE FROM turns WHERE session = $1", [&session])?;
     let reference = reference(&session, id);
     index::remove(db, KIND, &reference)?;
     Ok(Some(reference))

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::FormatOnly;
 use super::clock::Document;
 use super::log::{FORMAT, Pack, Position, ReadRecord, Refusal, Segment, Stop, read_log};
 use super::seal::{DeviceId, DeviceKey, MemoryKey, from_hex, hex};
@@ -118,7 +119,7 @@ impl Carrier {
     }
 
     pub(super) fn write_marker(&self, marker: &Marker) -> Result<()> {
-        self.put(MARKER_FILE, serde_json::to_string_pretty(marker)?.as_bytes())
+        self.put(MARKER_FILE, &marker.to_bytes()?)
     }
 
     /// Returns what the carrier says of the memory in it.
@@ -131,14 +132,12 @@ impl Carrier {
             }
             Err(problem) => return Err(Error::io(&file)(problem)),
         };
-        let Ok(marker) = serde_json::from_slice::<Marker>(&text) else {
-            return Err(Error::CarrierDamaged { path: file });
-        };
-        if marker.format > REPLACED_FORMAT {
+        let format = serde_json::from_slice::<FormatOnly>(&text).map_or(0, |marker| marker.format);
+        if format > REPLACED_FORMAT {
             let carrier = self.name.clone();
-            return Err(Error::NewerSync { carrier, found: marker.format, known: REPLACED_FORMAT });
+            return Err(Error::NewerSync { carrier, found: format, known: REPLACED_FORMAT });
         }
-        Ok(marker)
+        Marker::parse(&text).ok_or(Error::CarrierDamaged { path: file })
     }
 }
 
@@ -152,6 +151,7 @@ pub(super) fn remove_folder(folder: &Path) -> Result<()> {
 
 /// The file that names the memory of a carrier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Marker {
     pub(super) format: u16,
     /// The id of the memory, in hexadecimal digits.
@@ -160,6 +160,10 @@ pub(super) struct Marker {
     /// How the key was replaced, if it ever was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) replaced: Option<KeyChange>,
+    /// A hash of the rest, in the file alone. Nobody signs the marker, so this is how a damaged one is noticed. The first form
+    /// had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    check: Option<String>,
 }
 
 /// The last time that the key of a memory was replaced.
@@ -176,7 +180,28 @@ pub(super) struct KeyChange {
 impl Marker {
     fn new(memory: &MemoryKey) -> Marker {
         let note = "Sealed logs of Nacre. Let your sync tool copy this folder; do not edit it.".to_owned();
-        Marker { format: FORMAT, memory: hex(memory.id()), note, replaced: None }
+        Marker { format: FORMAT, memory: hex(memory.id()), note, replaced: None, check: None }
+    }
+
+    /// Returns the content of the file.
+    fn to_bytes(&self) -> Result<Vec<u8>> {
+        let marker = Marker { check: Some(self.checksum()?), ..self.clone() };
+        Ok(serde_json::to_string_pretty(&marker)?.into_bytes())
+    }
+
+    /// Reads the content of the file; `None` if it is damaged.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Marker> {
+        let mut marker: Marker = serde_json::from_slice(bytes).ok()?;
+        let is_whole = match marker.check.take() {
+            Some(check) => check == marker.checksum().ok()?,
+            None => true,
+        };
+        is_whole.then_some(marker)
+    }
+
+    fn checksum(&self) -> Result<String> {
+        let bare = Marker { check: None, ..self.clone() };
+        Ok(hex(&blake3::hash(&serde_json::to_vec(&bare)?).as_bytes()[..8]))
     }
 
     /// Says that a key took the place of another, and invites devices to it.
@@ -242,7 +267,7 @@ pub(super) fn devices(carrier: &Carrier) -> Result<Vec<DeviceId>> {
 /// The new part of the log of a device, and what is wrong with the rest.
 pub(super) struct Arrival {
     pub(super) device: DeviceId,
-    pub(super) records: Vec<ReadRecord>,
+    pub(super) records: Vec<ReadRecord<Document>>,
     pub(super) end: Position,
     /// Whether the log has two ends, so that its device has to take a new id.
     pub(super) forked: bool,
@@ -294,14 +319,17 @@ pub(super) fn read_device(
             None => {}
         }
     }
+    if let Some(refusal) = refused_seen(carrier, memory, device)? {
+        problems.push(format!("`{device}/{SEEN_FILE}` {}", refusal.explain()));
+    }
     if has_old_key && segments.is_empty() && from == Position::START {
         problems.push(format!(
             "`{device}` does not have the new key yet: run `nacre sync` there, or `nacre sync remove {device}` here if it is gone"
         ));
     }
     // A document that this program can't read was written by a newer one: the log waits for the update.
-    let is_readable = |text: &[u8]| serde_json::from_slice::<Document>(text).is_ok();
-    let log = read_log(memory, device, &segments, &packs, from, is_readable);
+    let parse = |text: Vec<u8>| serde_json::from_slice::<Document>(&text).ok();
+    let log = read_log(memory, device, &segments, &packs, from, parse);
     match &log.stop {
         Some(Stop::Missing { from, to }) => {
             problems.push(format!("records {from} to {to} of `{device}` have not arrived yet"));
@@ -322,6 +350,22 @@ pub(super) fn read_device(
     }
     let forked = matches!(log.stop, Some(Stop::Forked { .. }));
     Ok(Arrival { device: device.clone(), records: log.records, end: log.end, forked, problems })
+}
+
+/// Tells why the sign of life of a device can't be read. One that was sealed with an earlier key is none.
+fn refused_seen(carrier: &Carrier, memory: &MemoryKey, device: &DeviceId) -> Result<Option<Refusal>> {
+    let path = carrier.folder_of(device).join(SEEN_FILE);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(problem) => return Err(Error::io(&path)(problem)),
+    };
+    Ok(match Pack::read(&bytes, memory) {
+        Ok(pack) if pack.device == *device => None,
+        Ok(_) => Some(Refusal::Misplaced),
+        Err(Refusal::OldKey) => None,
+        Err(refusal) => Some(refusal),
+    })
 }
 
 /// Returns the files of a log: their names and paths, sorted.

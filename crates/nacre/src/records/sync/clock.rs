@@ -31,6 +31,11 @@ impl Stamp {
         self.time
     }
 
+    /// Returns the moment right after this one, on the same device.
+    pub(super) fn next(&self) -> Stamp {
+        Stamp { time: self.time.saturating_add(1), device: self.device.clone() }
+    }
+
     /// Returns the time of day, as far as the clocks are right.
     pub(super) fn moment(&self) -> Time {
         Time::from_millis(i64::try_from(self.time >> 16).expect("48 bits"))

@@ -1,13 +1,15 @@
 //! Documents: each version names the versions that it was made from, so that the edits of two machines merge line by line.
 //!
-//! The record of a document has its newest version. Of two versions, the one that was made from the other wins. If neither was,
-//! their lines are merged against the last version that both were made from. Where the edits overlap, the later text stays and
-//! the earlier one becomes a proposal. An edit beats a deletion that did not know of it.
+//! The record of a document has its newest version, which says which edits of which machine it has. Of two versions, the one with
+//! all edits of the other wins, and of two with the same edits the later one. If neither has all, their lines are merged against
+//! the last version that both were made from. Where the edits overlap, the later text stays and the earlier one becomes a
+//! proposal. An edit beats a deletion that did not know of it. Several machines may merge the same edits in another order: none of
+//! their versions has an edit that the others lack, so nothing is merged again, and all keep the latest.
 //!
 //! In `sync_records`, `text` is the key of the newest version and `row_hash` that of the file as it was last seen on this machine.
 //! They differ while the newest version still has to be written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -44,6 +46,9 @@ struct Version {
     earlier: Vec<String>,
     /// The newest of them that another device wrote: key and text. Edits of another machine mostly start there.
     base: Option<(String, String)>,
+    /// The time of the last edit of each device that it has. An earlier program wrote none.
+    #[serde(default)]
+    edits: BTreeMap<DeviceId, u64>,
 }
 
 impl Version {
@@ -54,12 +59,26 @@ impl Version {
         let foreign = parents.iter().find(|one| one.device != *device);
         let base = foreign.and_then(|one| Some((one.key.clone(), one.text.clone()?)));
         let base = base.or_else(|| parents.iter().find_map(|one| one.base.clone()));
-        Version { key: key(text.as_deref()), text, device: device.clone(), earlier, base }
+        let mut edits: BTreeMap<DeviceId, u64> = BTreeMap::new();
+        for (editor, time) in parents.iter().flat_map(|one| &one.edits) {
+            let last = edits.entry(editor.clone()).or_default();
+            *last = (*last).max(*time);
+        }
+        Version { key: key(text.as_deref()), text, device: device.clone(), earlier, base, edits }
     }
 
     fn of(document: &Document) -> Option<(&Stamp, Version)> {
         let (stamp, value) = document.field(VERSION)?;
-        Some((stamp, serde_json::from_value(value.clone()).ok()?))
+        let mut version = Version::deserialize(value).ok()?;
+        if version.edits.is_empty() {
+            version.edits.insert(version.device.clone(), stamp.time());
+        }
+        Some((stamp, version))
+    }
+
+    /// Tells whether it has all edits of another version.
+    fn covers(&self, other: &Version) -> bool {
+        other.edits.iter().all(|(device, time)| self.edits.get(device).is_some_and(|known| known >= time))
     }
 
     fn is_made_from(&self, other: &Version) -> bool {
@@ -104,8 +123,8 @@ fn merge(earlier: &Version, later: &Version) -> Merge {
     let (Some(one), Some(other)) = (&earlier.text, &later.text) else {
         return Merge::Text(earlier.text.clone().or_else(|| later.text.clone()));
     };
-    let common = later.earlier.iter().find(|key| earlier.earlier.contains(key));
-    let base = common.and_then(|key| later.text_of(key).or_else(|| earlier.text_of(key)));
+    let mut common = later.earlier.iter().filter(|key| earlier.earlier.contains(key));
+    let base = common.find_map(|key| later.text_of(key).or_else(|| earlier.text_of(key)));
     let base = match base {
         Some(base) => base.as_bytes().to_vec(),
         None => diff::common(one.as_bytes(), other.as_bytes()),
@@ -189,7 +208,7 @@ impl Fold<'_> {
         let (seen, text) = (key(text.as_deref()), text.clone());
         let sql = "SELECT row_hash FROM sync_records WHERE kind = 'file' AND id = $1";
         let before: Option<String> = self.db.row(sql, [&id], |row| row.get(0))?;
-        let version = match Version::of(&document) {
+        let mut version = match Version::of(&document) {
             None if text.is_none() => return Ok(()),
             None => Version::new(text, &[], self.device),
             Some((_, newest)) if newest.key == seen => return note_seen(self.db, &id, path, &seen),
@@ -206,6 +225,7 @@ impl Fold<'_> {
             }
         };
         let stamp = Stamp::new(self.clock.tick(self.now), self.device);
+        version.edits.insert(self.device.clone(), stamp.time());
         document.set(PATH, stamp.clone(), json!(path.as_str()));
         document.set(VERSION, stamp.clone(), serde_json::to_value(&version)?);
         fold::save(self.db, self.memory, FILE, &id, path.as_str(), &seen, &document)?;
@@ -232,7 +252,8 @@ impl Fold<'_> {
         }
     }
 
-    /// Merges the versions of a document that two devices have. Returns whether that gave a new version.
+    /// Merges the versions of a document that two devices have. Returns whether that gave a new version. Every device that merges
+    /// the same two versions gets the same one.
     pub(super) fn merge_versions(
         &mut self,
         merged: &mut Document,
@@ -240,13 +261,24 @@ impl Fold<'_> {
         other: &Document,
     ) -> Result<bool> {
         let (Some(one), Some(other)) = (Version::of(one), Version::of(other)) else { return Ok(false) };
+        match (one.1.covers(&other.1), other.1.covers(&one.1)) {
+            (false, false) => {}
+            // The later one is there already.
+            (true, true) => return Ok(false),
+            (is_first, _) => {
+                let (stamp, version) = if is_first { one } else { other };
+                merged.set(VERSION, stamp.clone(), serde_json::to_value(&version)?);
+                return Ok(false);
+            }
+        }
         let order = |version: &(&Stamp, Version)| (version.0.clone(), version.1.key.clone());
-        let [(_, earlier), (_, later)] =
+        let [(_, earlier), (at, later)] =
             if order(&one) <= order(&other) { [one, other] } else { [other, one] };
         let path = merged.field(PATH).and_then(|(_, path)| path.as_str()).unwrap_or_default().to_owned();
-        let Some(text) = self.merged_text(&path, &earlier, &later)? else { return Ok(false) };
-        let version = Version::new(text, &[&later, &earlier], self.device);
-        let stamp = Stamp::new(self.clock.tick(self.now), self.device);
+        let text = self.merged_text(&path, &earlier, &later)?.unwrap_or_else(|| later.text.clone());
+        let version = Version::new(text, &[&later, &earlier], &later.device);
+        let stamp = at.next();
+        self.clock.observe(stamp.time());
         merged.set(VERSION, stamp, serde_json::to_value(&version)?);
         Ok(true)
     }

@@ -4,6 +4,7 @@
 //! becomes an operation. *Apply* merges operations of other machines into the documents, and writes the rows that changed. Both
 //! work inside one transaction, so a crash leaves all of a round or nothing.
 
+use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::clock::{Clock, Document, Stamp, Values};
@@ -16,6 +17,27 @@ use crate::records::entry::{STATEMENT, Statement};
 use crate::records::tombstone::Tombstones;
 use crate::records::workspace::checkpoint::DeletedRecord;
 use crate::store::Connection;
+
+/// The new records of the log of a device, and how far it was read.
+pub(super) type NewRecords = (DeviceId, Vec<ReadRecord<Document>>, Position);
+
+/// Returns what new records say, by kind and id.
+pub(super) fn documents_of(logs: &[NewRecords]) -> BTreeMap<(String, String), Document> {
+    let mut said: BTreeMap<(String, String), Document> = BTreeMap::new();
+    for read in logs.iter().flat_map(|(_, records, _)| records) {
+        if let Some(text) = &read.text {
+            said.entry((read.record.kind.clone(), read.record.id.clone())).or_default().merge(text);
+        }
+    }
+    said
+}
+
+/// A record that other devices changed.
+struct MergedRecord {
+    document: Document,
+    /// Its row here, if it has one.
+    local: Option<String>,
+}
 
 /// A round in which fewer records vanished never asks whether that was meant.
 pub(super) const FEW_DELETIONS: usize = 20;
@@ -31,6 +53,10 @@ pub(super) struct Fold<'a> {
     next: u64,
     /// Whether this device has not published anything yet. Then its rows have the times that they name themselves.
     is_new: bool,
+    /// The records that are deleted, by kind.
+    deleted: BTreeMap<String, BTreeSet<String>>,
+    /// The operations that wait to be written, by kind and id; read when the first record is deleted.
+    waiting: Option<BTreeMap<(String, String), Vec<i64>>>,
     pub(super) report: FoldReport,
 }
 
@@ -63,7 +89,17 @@ impl<'a> Fold<'a> {
         let is_new = own == 0 && last == 0;
         let next = own.max(u64::try_from(last).unwrap_or(0)) + 1;
         let clock = Clock(state(db, CLOCK)?.and_then(|time| time.parse().ok()).unwrap_or(0));
-        Ok(Fold { db, memory, device, now, clock, next, is_new, report: FoldReport::default() })
+        let mut deleted: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let sql = "SELECT kind, id FROM sync_tombstones";
+        for (kind, id) in db.rows(sql, (), |row| Ok((row.get::<String>(0)?, row.get(1)?)))? {
+            deleted.entry(kind).or_default().insert(id);
+        }
+        let (waiting, report) = (None, FoldReport::default());
+        Ok(Fold { db, memory, device, now, clock, next, is_new, deleted, waiting, report })
+    }
+
+    fn is_deleted(&self, kind: &str, id: &str) -> bool {
+        self.deleted.get(kind).is_some_and(|ids| ids.contains(id))
     }
 
     /// Tells whether this device has not published anything yet.
@@ -93,14 +129,7 @@ impl<'a> Fold<'a> {
     }
 
     /// After the key was replaced: repeats what the new logs of the other devices do not have.
-    pub(super) fn repeat_all(&mut self, logs: &[(DeviceId, Vec<ReadRecord>, Position)]) -> Result<()> {
-        let mut said: BTreeMap<(String, String), Document> = BTreeMap::new();
-        for read in logs.iter().flat_map(|(_, records, _)| records) {
-            if let Some(text) = &read.text {
-                let place = (read.record.kind.clone(), read.record.id.clone());
-                said.entry(place).or_default().merge(&serde_json::from_slice(text)?);
-            }
-        }
+    pub(super) fn repeat_all(&mut self, said: &BTreeMap<(String, String), Document>) -> Result<()> {
         let sql = "SELECT kind, id, document FROM sync_records WHERE NOT EXISTS (SELECT 1 FROM sync_outbox
             WHERE sync_outbox.kind = sync_records.kind AND sync_outbox.id = sync_records.id) ORDER BY kind, id";
         let known = self
@@ -146,7 +175,7 @@ impl<'a> Fold<'a> {
                             std::iter::once(kind.name).chain(row.key.iter().map(String::as_str)).collect();
                         let mut id =
                             if kind.has_own_ids { row.key[0].clone() } else { self.memory.hash(&key) };
-                        if is_deleted(self.db, kind.name, &id)? {
+                        if self.is_deleted(kind.name, &id) {
                             if kind.has_own_ids {
                                 again.push(&row.local);
                                 continue;
@@ -218,6 +247,9 @@ impl<'a> Fold<'a> {
         let sql = "INSERT INTO sync_outbox (number, kind, id, record, sealed) VALUES ($1, $2, $3, $4, $5)";
         let number = i64::try_from(self.next).expect("a count");
         self.db.run(sql, (number, &record.kind, &record.id, serde_json::to_string(record)?, sealed))?;
+        if let Some(waiting) = &mut self.waiting {
+            waiting.entry((record.kind.clone(), record.id.clone())).or_default().push(number);
+        }
         self.next += 1;
         self.report.captured += 1;
         Ok(())
@@ -264,39 +296,60 @@ impl<'a> Fold<'a> {
                 ON CONFLICT (hash) DO UPDATE SET at = excluded.at WHERE excluded.at > sync_texts.at";
             self.db.run(sql, (hash, &at))?;
         }
+        self.deleted.entry(kind.to_owned()).or_default().insert(id.to_owned());
         // Operations that wait to be written have the text as well.
-        let sql = "UPDATE sync_outbox SET sealed = NULL WHERE kind = $1 AND id = $2";
-        self.db.run(sql, (kind, id)).map(drop)
+        let numbers = self.waiting()?.remove(&(kind.to_owned(), id.to_owned())).unwrap_or_default();
+        let sql = "UPDATE sync_outbox SET sealed = NULL WHERE number = $1";
+        numbers.into_iter().try_for_each(|number| self.db.run(sql, [number]).map(drop))
+    }
+
+    /// The operations that wait to be written. A look at the table for each deletion would read all of it each time.
+    fn waiting(&mut self) -> Result<&mut BTreeMap<(String, String), Vec<i64>>> {
+        if self.waiting.is_none() {
+            let mut waiting: BTreeMap<(String, String), Vec<i64>> = BTreeMap::new();
+            let sql = "SELECT kind, id, number FROM sync_outbox";
+            for (kind, id, number) in
+                self.db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+            {
+                waiting.entry((kind, id)).or_default().push(number);
+            }
+            self.waiting = Some(waiting);
+        }
+        Ok(self.waiting.as_mut().expect("just read"))
     }
 
     /// Merges what other devices did.
-    pub(super) fn apply(&mut self, logs: &[(DeviceId, Vec<ReadRecord>, Position)]) -> Result<()> {
-        let mut documents: BTreeMap<(String, String), Document> = BTreeMap::new();
+    pub(super) fn apply(&mut self, logs: Vec<NewRecords>) -> Result<()> {
+        let mut documents: BTreeMap<(String, String), MergedRecord> = BTreeMap::new();
         let mut deleted: Vec<(String, String)> = Vec::new();
         let mut merged: BTreeSet<String> = BTreeSet::new();
         for (device, records, end) in logs {
             for read in records {
-                let Record { at, kind, id, op } = &read.record;
+                let ReadRecord { number, record: Record { at, kind, id, op }, text } = read;
                 self.clock.observe(at.time());
                 self.report.applied += 1;
-                match (op, &read.text) {
-                    (Op::Put(_), Some(text)) => {
-                        if is_deleted(self.db, kind, id)? {
-                            continue;
-                        }
-                        let theirs: Document = serde_json::from_slice(text)?;
-                        let place = (kind.clone(), id.clone());
-                        if !documents.contains_key(&place) {
-                            let ours = document(self.db, kind, id)?.unwrap_or_default();
-                            documents.insert(place.clone(), ours);
-                        }
-                        let ours = documents.get_mut(&place).expect("just put there");
-                        let before = (kind == ENTRY || kind == FILE).then(|| ours.clone());
+                match (op, text) {
+                    (Op::Put(_), Some(_)) if self.is_deleted(&kind, &id) => {}
+                    (Op::Put(_), Some(theirs)) => {
+                        let (is_entry, is_file) = (kind == ENTRY, kind == FILE);
+                        let file = if is_file { id.clone() } else { String::new() };
+                        let ours = match documents.entry((kind, id)) {
+                            Slot::Occupied(ours) => &mut ours.into_mut().document,
+                            Slot::Vacant(free) => match known_record(self.db, free.key())? {
+                                Some(ours) => &mut free.insert(ours).document,
+                                None => {
+                                    free.insert(MergedRecord { document: theirs, local: None });
+                                    continue;
+                                }
+                            },
+                        };
+                        let before = (is_entry || is_file).then(|| ours.clone());
                         ours.merge(&theirs);
                         match before {
-                            Some(before) if kind == FILE => {
-                                let is_merged = self.merge_versions(ours, &before, &theirs)?;
-                                merged.extend(is_merged.then(|| id.clone()));
+                            Some(before) if is_file => {
+                                if self.merge_versions(ours, &before, &theirs)? {
+                                    merged.insert(file);
+                                }
                             }
                             Some(before) => keep_earlier_statement(ours, &[&before, &theirs])?,
                             None => {}
@@ -305,16 +358,16 @@ impl<'a> Fold<'a> {
                     // Its text was removed: the deletion is in the log, or will come.
                     (Op::Put(_), None) => {}
                     (Op::Delete(texts), _) => {
-                        let known = local_of(self.db, kind, id)?;
-                        self.bury(kind, id, at, device, read.number, texts)?;
-                        documents.remove(&(kind.clone(), id.clone()));
+                        let known = local_of(self.db, &kind, &id)?;
+                        self.bury(&kind, &id, &at, &device, number, &texts)?;
+                        documents.remove(&(kind.clone(), id));
                         if let Some(local) = known.filter(|local| !local.is_empty()) {
-                            deleted.push((kind.clone(), local));
+                            deleted.push((kind, local));
                         }
                     }
                 }
             }
-            set_position(self.db, device, *end)?;
+            set_position(self.db, &device, end)?;
         }
         for (name, local) in &deleted {
             if let Some(kind) = kind(name) {
@@ -331,46 +384,48 @@ impl<'a> Fold<'a> {
     }
 
     /// Writes the rows of documents that changed.
-    fn write_rows(&mut self, documents: BTreeMap<(String, String), Document>) -> Result<()> {
-        let mut by_kind: BTreeMap<String, Vec<(String, Document)>> = BTreeMap::new();
-        for ((kind, id), document) in documents {
-            by_kind.entry(kind).or_default().push((id, document));
+    fn write_rows(&mut self, documents: BTreeMap<(String, String), MergedRecord>) -> Result<()> {
+        let mut by_kind: BTreeMap<String, BTreeMap<String, MergedRecord>> = BTreeMap::new();
+        for ((kind, id), record) in documents {
+            by_kind.entry(kind).or_default().insert(id, record);
         }
         // A dependency that came before its tasks is tried again.
         let waiting = "SELECT id, document FROM sync_records WHERE kind = $1 AND local = ''";
         for (id, document) in
             self.db.rows(waiting, [BLOCK], |row| Ok((row.get::<String>(0)?, row.get::<String>(1)?)))?
         {
+            let document = serde_json::from_str(&document)?;
             let waiting = by_kind.entry(BLOCK.to_owned()).or_default();
-            if !waiting.iter().any(|(known, _)| *known == id) {
-                waiting.push((id, serde_json::from_str(&document)?));
-            }
+            waiting.entry(id).or_insert(MergedRecord { document, local: None });
         }
         for kind in KINDS {
-            let Some(documents) = by_kind.remove(kind.name) else { continue };
-            let mut changes = Vec::new();
-            for (id, document) in &documents {
-                let local = local_of(self.db, kind.name, id)?.filter(|local| !local.is_empty());
-                changes.push(Change { id: id.clone(), local, values: document.values() });
-            }
+            let Some(records) = by_kind.remove(kind.name) else { continue };
+            let change = |(id, record): (&String, &MergedRecord)| {
+                let local = record.local.clone().filter(|local| !local.is_empty());
+                Change { id: id.clone(), local, values: record.document.values() }
+            };
+            let mut changes: Vec<Change> = records.iter().map(change).collect();
             (kind.write)(self.db, self.now, &mut changes)?;
-            for (change, (id, document)) in changes.iter().zip(&documents) {
-                let local = change.local.as_deref().unwrap_or_default();
+            for (change, (id, record)) in changes.iter().zip(&records) {
+                let mut local = change.local.as_deref().unwrap_or_default();
                 // Another record may have the row already: the one whose id sorts first keeps it.
-                let other = "SELECT id FROM sync_records WHERE kind = $1 AND local = $2 AND id <> $3";
-                let other: Option<String> = match local {
-                    "" => None,
-                    _ => self.db.row(other, (kind.name, local, id), |row| row.get(0))?,
-                };
-                let local = if other.is_some_and(|other| other < *id) { "" } else { local };
-                let free = "UPDATE sync_records SET local = '' WHERE kind = $1 AND local = $2 AND local <> '' AND id <> $3";
-                self.db.run(free, (kind.name, local, id))?;
-                save(self.db, self.memory, kind.name, id, local, &row_hash(&change.values)?, document)?;
+                let is_own = kind.has_own_ids && local == id;
+                let others = if is_own { Vec::new() } else { records_of_row(self.db, kind.name, local)? };
+                for other in others.iter().filter(|other| *other != id) {
+                    if other < id {
+                        local = "";
+                    } else {
+                        let sql = "UPDATE sync_records SET local = '' WHERE kind = $1 AND id = $2";
+                        self.db.run(sql, (kind.name, other))?;
+                    }
+                }
+                let hash = row_hash(&change.values)?;
+                save(self.db, self.memory, kind.name, id, local, &hash, &record.document)?;
             }
         }
         // Documents are written when the transaction is done. Records of kinds that only a newer program knows are kept for it.
         for (kind, documents) in by_kind {
-            for (id, document) in documents {
+            for (id, MergedRecord { document, .. }) in documents {
                 let sql = "SELECT local, row_hash FROM sync_records WHERE kind = $1 AND id = $2";
                 let known = self.db.row(sql, (&kind, &id), |row| Ok((row.get(0)?, row.get(1)?)))?;
                 let (local, row): (String, String) = known.unwrap_or_default();
@@ -445,8 +500,14 @@ fn content_hash(memory: &MemoryKey, content: &str) -> String {
     memory.hash(&["text", &text::canonical(content)])
 }
 
+/// Returns the hash of a row. A document has no counter that nobody has changed and no set without a member, and a row may have
+/// them: they do not count, or every record of another machine would be taken for one that was changed here.
 fn row_hash(values: &Values) -> Result<String> {
-    Ok(hex(&blake3::hash(&serde_json::to_vec(values)?).as_bytes()[..16]))
+    let counters: BTreeMap<&String, &i64> =
+        values.counters.iter().filter(|(_, count)| **count != 0).collect();
+    let sets: BTreeMap<_, _> = values.sets.iter().filter(|(_, members)| !members.is_empty()).collect();
+    let compared = serde_json::to_vec(&(&values.fields, counters, sets))?;
+    Ok(hex(&blake3::hash(&compared).as_bytes()[..16]))
 }
 
 /// Returns the rows that are known, with the id and the hash of each.
@@ -486,9 +547,19 @@ pub(super) fn save(
     db.run(sql, (kind, id, local, text, row, serde_json::to_string(document)?)).map(drop)
 }
 
-fn is_deleted(db: &Connection, kind: &str, id: &str) -> Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM sync_tombstones WHERE kind = $1 AND id = $2)";
-    db.one(sql, (kind, id), |row| row.get(0))
+/// Returns what is known of a record.
+fn known_record(db: &Connection, (kind, id): &(String, String)) -> Result<Option<MergedRecord>> {
+    let sql = "SELECT document, local FROM sync_records WHERE kind = $1 AND id = $2";
+    let found = db.row(sql, (kind, id), |row| Ok((row.get::<String>(0)?, row.get(1)?)))?;
+    let Some((document, local)) = found else { return Ok(None) };
+    Ok(Some(MergedRecord { document: serde_json::from_str(&document)?, local: Some(local) }))
+}
+
+/// Returns the ids of the records that have a row.
+fn records_of_row(db: &Connection, kind: &str, local: &str) -> Result<Vec<String>> {
+    // The second condition is that of the index: without it, SQLite reads all records of the kind.
+    let sql = "SELECT id FROM sync_records WHERE kind = $1 AND local = $2 AND local <> ''";
+    if local.is_empty() { Ok(Vec::new()) } else { db.rows(sql, (kind, local), |row| row.get(0)) }
 }
 
 /// Returns how far the log of a device was read.

@@ -132,8 +132,7 @@ impl Host {
         if envelope.device.as_str() != device || envelope.revision.is_some() != name.ends_with(".pak") {
             return Err(refused("is not what its name says".into()));
         }
-        let marker: Option<Marker> =
-            self.read(MARKER_FILE).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let marker: Option<Marker> = self.read(MARKER_FILE).ok().and_then(|text| Marker::parse(&text));
         if marker.and_then(|marker| from_hex(&marker.memory)).as_deref() != Some(&envelope.memory[..]) {
             return Err(refused(
                 "belongs to another memory, or was sealed with a key that was replaced".into(),
@@ -157,11 +156,11 @@ impl Host {
 fn check_marker(present: Option<&[u8]>, bytes: &[u8]) -> Result<()> {
     let refused =
         |problem: &str| Err(Error::SyncFileRefused { problem: format!("`{MARKER_FILE}` {problem}") });
-    let Ok(new) = serde_json::from_slice::<Marker>(bytes) else { return refused("is not readable") };
+    let Some(new) = Marker::parse(bytes) else { return refused("is not readable") };
     if new.format > REPLACED_FORMAT || from_hex(&new.memory).is_none_or(|id| id.len() != 16) {
         return refused("has a form that this server does not know; update `nacre` there");
     }
-    let Some(present) = present.and_then(|text| serde_json::from_slice::<Marker>(text).ok()) else {
+    let Some(present) = present.and_then(Marker::parse) else {
         return Ok(());
     };
     let follows = new.replaced.as_ref().is_some_and(|change| change.before == present.memory);

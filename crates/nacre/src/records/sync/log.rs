@@ -301,10 +301,10 @@ impl Position {
 
 /// A record that was read, with its text; `None` if it has none, or if it was removed.
 #[derive(Clone, Debug)]
-pub(super) struct ReadRecord {
+pub(super) struct ReadRecord<T> {
     pub(super) number: u64,
     pub(super) record: Record,
-    pub(super) text: Option<Vec<u8>>,
+    pub(super) text: Option<T>,
 }
 
 /// Why reading a log stopped before its end.
@@ -324,22 +324,22 @@ pub(super) enum Stop {
 
 /// The part of a log that could be read.
 #[derive(Debug)]
-pub(super) struct ReadLog {
-    pub(super) records: Vec<ReadRecord>,
+pub(super) struct ReadLog<T> {
+    pub(super) records: Vec<ReadRecord<T>>,
     pub(super) end: Position,
     pub(super) stop: Option<Stop>,
 }
 
 /// Reads the log of one device from `from` on, out of whatever segments and packs of it there are, in any order. It stops at a
-/// text that `is_readable` does not accept.
-pub(super) fn read_log(
+/// text that `parse` does not accept.
+pub(super) fn read_log<T>(
     memory: &MemoryKey,
     device: &DeviceId,
     segments: &[Segment],
     packs: &[Pack],
     from: Position,
-    is_readable: impl Fn(&[u8]) -> bool,
-) -> ReadLog {
+    parse: impl Fn(Vec<u8>) -> Option<T>,
+) -> ReadLog<T> {
     let files = Files {
         memory,
         device,
@@ -349,13 +349,15 @@ pub(super) fn read_log(
     let mut log = ReadLog { records: Vec::new(), end: from, stop: None };
     loop {
         match files.next(log.end) {
-            Ok(Some((ReadRecord { number, text: Some(text), .. }, _))) if !is_readable(&text) => {
-                log.stop = Some(Stop::Unreadable { number });
-                return log;
-            }
-            Ok(Some((read, hash))) => {
-                log.end = Position { number: read.number, hash };
-                log.records.push(read);
+            Ok(Some((ReadRecord { number, record, text }, hash))) => {
+                let is_put = text.is_some();
+                let text = text.and_then(&parse);
+                if is_put && text.is_none() {
+                    log.stop = Some(Stop::Unreadable { number });
+                    return log;
+                }
+                log.end = Position { number, hash };
+                log.records.push(ReadRecord { number, record, text });
             }
             Ok(None) => return log,
             Err(stop) => {
@@ -389,7 +391,7 @@ struct Files<'f> {
 
 impl Files<'_> {
     /// Returns the record after a position, and the hash of the chain after it; `None` at the end of the log.
-    fn next(&self, end: Position) -> Result<Option<(ReadRecord, Hash)>, Stop> {
+    fn next(&self, end: Position) -> Result<Option<(ReadRecord<Vec<u8>>, Hash)>, Stop> {
         let number = end.number + 1;
         // No file has more records than this, so only the last few can have this one.
         let near = number.saturating_sub(MAX_RECORDS as u64)..=number;
@@ -542,12 +544,12 @@ mod tests {
             (segments, packs)
         }
 
-        fn read(&self, segments: &[Vec<u8>], packs: &[Vec<u8>]) -> ReadLog {
+        fn read(&self, segments: &[Vec<u8>], packs: &[Vec<u8>]) -> ReadLog<Vec<u8>> {
             let segments: Vec<Segment> =
                 segments.iter().filter_map(|bytes| Segment::read(bytes, &self.memory).ok()).collect();
             let packs: Vec<Pack> =
                 packs.iter().filter_map(|bytes| Pack::read(bytes, &self.memory).ok()).collect();
-            read_log(&self.memory, self.device.id(), &segments, &packs, Position::START, |_| true)
+            read_log(&self.memory, self.device.id(), &segments, &packs, Position::START, Some)
         }
     }
 

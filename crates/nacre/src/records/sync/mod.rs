@@ -18,7 +18,7 @@ mod renewal;
 mod seal;
 mod server;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -465,8 +465,9 @@ fn fold_round(
         }
         fold.capture(private, options.allow_deletions)?;
         fold.capture_files(edited, options.allow_deletions)?;
+        let said = if has_new_key { fold::documents_of(&logs) } else { BTreeMap::new() };
         if logs.iter().any(|(_, records, _)| !records.is_empty()) {
-            fold.apply(&logs)?;
+            fold.apply(logs)?;
             let mut row = audit::Row::new("sync").with("received", fold.report.applied);
             row = row.with("deleted", fold.report.deleted);
             row.ids = fold.report.gone.iter().map(|gone| gone.reference.clone()).collect();
@@ -475,7 +476,7 @@ fn fold_round(
             fold.capture(private, true)?;
         }
         if has_new_key {
-            fold.repeat_all(&logs)?;
+            fold.repeat_all(&said)?;
         }
         fold.finish()
     })?;
@@ -632,6 +633,8 @@ pub fn receipt(view: &View<'_>, id: &str) -> Result<Option<DeletionReceipt>> {
 pub(crate) struct Authors {
     /// By kind and row, then by field.
     by_row: BTreeMap<(String, String), BTreeMap<String, String>>,
+    /// The machines that are known; `None`: the group is not synced.
+    machines: Option<BTreeSet<String>>,
 }
 
 impl Authors {
@@ -653,13 +656,24 @@ impl Authors {
         let sql = "SELECT kind, local, document FROM sync_records WHERE local <> '' AND kind <> 'file'";
         let rows: Vec<(String, String, String)> =
             view.read_all(|db| db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))))?;
-        let mut authors = Authors::default();
+        let known = names.keys().map(name).collect();
+        let mut authors = Authors { machines: Some(known), ..Authors::default() };
         for (kind, local, document) in rows {
             let document: clock::Document = serde_json::from_str(&document)?;
             let fields = document.devices().map(|(field, device)| (field.clone(), name(device))).collect();
             authors.by_row.insert((kind, local), fields);
         }
         Ok(authors)
+    }
+
+    /// Checks that there is a machine with this name.
+    pub(crate) fn check(&self, machine: &str) -> Result<()> {
+        let Some(machines) = &self.machines else { return Err(Error::SyncOff) };
+        let has_rows = || self.by_row.values().any(|fields| fields.values().any(|name| name == machine));
+        match machines.contains(machine) || has_rows() {
+            true => Ok(()),
+            false => Err(Error::NoMachine { given: machine.to_owned() }),
+        }
     }
 
     /// Returns the machine that set a field of a row.

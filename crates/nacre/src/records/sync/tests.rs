@@ -234,6 +234,9 @@ fn history(seed: u64, count: usize, steps: usize) -> usize {
     let (mut told, mut died) = (AcknowledgedWrites::default(), 0);
     for number in 0..steps {
         let machine = &mut machines[random.below(count)];
+        // Time goes on, on each machine for itself.
+        machine.caller.now =
+            Time::from_millis(machine.caller.now.as_millis() + i64::try_from(random.below(90_000)).unwrap());
         step(&mut random, seed, number, machine, &mut told);
         match random.below(8) {
             0 | 1 => drop(machine.round()),
