@@ -225,7 +225,7 @@ fn a_member_sees_the_spaces_and_fellows_of_their_own_groups() {
     assert_eq!((&all["team"]["member"], &all["team"]["role"]), (&Value::Null, &json!("admin")));
     assert_eq!(members(&all).len(), 4);
     assert!(members(&all).contains(&row("olav", "admin olav, reader web", 1)), "{all}");
-    assert_eq!(all["tokens"][0]["name"], "of-the-server");
+    assert!(all["tokens"].to_string().contains("of-the-server"), "{all}");
 }
 
 #[test]
