@@ -144,6 +144,8 @@ class Served:
                 file.write(json.dumps(event | dict(type="brief", path="brief", size=2_400 + 800 * (days % 4))) + "\n")
                 for turn in range(3 + days % 5):
                     file.write(json.dumps(event | dict(type="turn", path="turn", size=240, tokens=60 + 9 * turn, lines=2)) + "\n")
+                for search in range(1 + days % 3):
+                    file.write(json.dumps(event | dict(event="memory:answer", tool="memory_search", tokens=220 + 70 * search)) + "\n")
 
     def poison(self):
         """Puts hostile text into every field that the dashboard shows."""

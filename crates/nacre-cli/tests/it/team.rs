@@ -273,10 +273,17 @@ impl Served {
 
     /// Returns the metrics, as the owner sees them.
     pub fn metrics(&self) -> String {
-        let Address { port, key } = &self.address;
-        let mut stream = TcpStream::connect(("127.0.0.1", *port)).unwrap();
-        let head = format!("Host: 127.0.0.1:{port}\r\nConnection: close\r\nAuthorization: Bearer {key}");
-        stream.write_all(format!("GET /metrics HTTP/1.1\r\n{head}\r\n\r\n").as_bytes()).unwrap();
+        self.get("/metrics", &self.address.key, "main")
+    }
+
+    /// Returns the answer to a GET request with a key.
+    pub fn get(&self, path: &str, key: &str, group: &str) -> String {
+        let port = self.address.port;
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let head = format!(
+            "Host: 127.0.0.1:{port}\r\nConnection: close\r\nNacre-Group: {group}\r\nAuthorization: Bearer {key}"
+        );
+        stream.write_all(format!("GET {path} HTTP/1.1\r\n{head}\r\n\r\n").as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer

@@ -174,6 +174,61 @@ fn a_token_is_of_a_person_revocable_and_its_last_use_is_shown() {
 }
 
 #[test]
+fn a_member_sees_the_spaces_and_fellows_of_their_own_groups() {
+    let Some(server) = postgres_server::server() else { return };
+    let team = Team::new(server);
+    team.operator.json(&["team", "add", "mallory"]);
+    let served = Served::start(&team.operator);
+    let petra = team.token("petra", "laptop", &["--person"]);
+    team.token("olav", "desk", &[]);
+    let agent = team.token("petra", "agent", &[]);
+    team.operator.json(&["token", "add", "of-the-server"]);
+    let sharing = |key: &str, group: &str| -> Value {
+        let answer = served.get("/v1/sharing", key, group);
+        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+    };
+    let seen = sharing(&petra, "web");
+    let own = |member: &Value| {
+        let roles = member["roles"].as_array().unwrap().iter();
+        let roles: Vec<String> =
+            roles.map(|one| format!("{} {}", one["role"], one["group"]).replace('"', "")).collect();
+        (
+            member["name"].as_str().unwrap().to_owned(),
+            roles.join(", "),
+            member["tokens"].as_array().unwrap().len(),
+        )
+    };
+    let members = |seen: &Value| -> Vec<(String, String, usize)> {
+        seen["team"]["members"].as_array().unwrap().iter().map(own).collect()
+    };
+    let row = |name: &str, roles: &str, tokens: usize| (name.to_owned(), roles.to_owned(), tokens);
+    assert_eq!(
+        (&seen["team"]["member"], &seen["team"]["role"]),
+        (&json!("petra"), &json!("writer")),
+        "{seen}"
+    );
+    // Neither mallory, who shares no group, nor the groups and tokens of the others.
+    assert_eq!(
+        members(&seen),
+        [
+            row("olav", "reader web", 0),
+            row("petra", "admin petra, writer web", 2),
+            row("rita", "reviewer web", 0)
+        ]
+    );
+    assert_eq!(seen["tokens"], json!([]), "a member saw the tokens of the server");
+    assert_eq!(sharing(&petra, "petra")["team"]["role"], "admin");
+    assert_eq!(sharing(&petra, "secret")["error"]["code"], "no_role");
+    assert_eq!(sharing(&agent, "web")["error"]["code"], "role_denied");
+    // The operator sees everybody.
+    let all = sharing(&served.key(), "web");
+    assert_eq!((&all["team"]["member"], &all["team"]["role"]), (&Value::Null, &json!("admin")));
+    assert_eq!(members(&all).len(), 4);
+    assert!(members(&all).contains(&row("olav", "admin olav, reader web", 1)), "{all}");
+    assert!(all["tokens"].to_string().contains("of-the-server"), "{all}");
+}
+
+#[test]
 fn metrics_show_the_connections_and_what_waits() {
     let Some(server) = postgres_server::server() else { return };
     let operator = Member::new(&team(server));

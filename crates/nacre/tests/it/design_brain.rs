@@ -491,7 +491,9 @@ fn every_read_and_write_is_told() {
     // Loaded by the context stage: the session, and MEMORY.md.
     heard.lock().unwrap().clear();
     context(&mut place, "s");
-    let loaded: Vec<Value> = heard.lock().unwrap().iter().map(|event| event["path"].clone()).collect();
+    let read = |event: &&Value| event["event"] == "memory:read";
+    let loaded: Vec<Value> =
+        heard.lock().unwrap().iter().filter(read).map(|event| event["path"].clone()).collect();
     assert_eq!(loaded, ["s", "MEMORY.md"]);
     // Taking knowledge out of a project is a write too.
     let folder = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use nacre::{Actor, COMPAT_TOOLS, Role, Settings, TOOLS};
+use nacre::{Actor, COMPAT_TOOLS, Caller, Role, Settings, TOOLS};
 use serde_json::{Value, json};
 
 use crate::sealed::{Place, is_without_folder};
@@ -235,7 +235,11 @@ fn events_follow_the_call_and_carry_the_payload_of_brain() {
     place.call("memory_get", json!({ "id": 1 }));
     place.refused("memory_get", json!({ "id": 2 }));
     place.call("memory_delete", json!({ "id": 1 }));
-    let heard = heard.lock().unwrap().clone();
+    let mut heard = heard.lock().unwrap().clone();
+    // Every answer is told too.
+    let told = heard.len();
+    heard.retain(|event| event["event"] != "memory:answer");
+    assert_eq!(told - heard.len(), 4);
     let payloads: Vec<(&str, &Value, &Value)> = heard
         .iter()
         .map(|event| {
@@ -258,7 +262,7 @@ fn events_follow_the_call_and_carry_the_payload_of_brain() {
     assert_eq!(heard[1]["query"], "hello");
     // The file has lengths, not words.
     let file = std::fs::read_to_string(place.folder.path().join("telemetry.jsonl")).unwrap();
-    assert_eq!(file.lines().count(), 4);
+    assert_eq!(file.lines().count(), told);
     assert!(!file.contains("hello") && file.contains(r#""query":5"#), "{file}");
 }
 
@@ -309,4 +313,33 @@ fn a_database_that_was_replaced_is_noticed() {
     place.store("after");
     assert!(folder.join("memory.db").exists());
     assert_eq!(place.found(json!({})), [1]);
+}
+
+#[test]
+fn the_answers_that_agents_get_are_told_with_their_tokens() {
+    let mut place = Place::new();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let ears = heard.clone();
+    place.group.listen(move |event| ears.lock().unwrap().push(serde_json::to_value(event).unwrap()));
+    let answers = |heard: &Mutex<Vec<Value>>| -> Vec<(String, u64)> {
+        let mut heard = heard.lock().unwrap();
+        let of =
+            |event: &Value| (event["tool"].as_str().unwrap().to_owned(), event["tokens"].as_u64().unwrap());
+        let told = heard.iter().filter(|event| event["event"] == "memory:answer").map(of).collect();
+        heard.clear();
+        told
+    };
+    place.store("The staging database listens on port 5433");
+    let stored = answers(&heard);
+    let text = place.call("memory_search", json!({ "query": "staging port" })).text;
+    let [(tool, tokens)] = &answers(&heard)[..] else { panic!("one answer") };
+    assert_eq!((stored[0].0.as_str(), tool.as_str()), ("memory_store", "memory_search"));
+    // About four characters are a token.
+    let chars = text.chars().count() as u64;
+    assert!((chars / 8..=chars).contains(tokens), "{tokens} tokens of {chars} characters");
+    // A call that fails answers nothing, and a person's own calls are not the agent's.
+    place.refused("memory_get", json!({ "id": "99" }));
+    let caller = Caller::person("p".parse().unwrap(), place.caller.now);
+    nacre::call(&mut place.view_of(&caller), "memory_search", json!({ "query": "port" })).unwrap();
+    assert_eq!(answers(&heard), []);
 }

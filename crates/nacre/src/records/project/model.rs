@@ -56,7 +56,7 @@ pub struct ModelReport {
     pub private: usize,
 }
 
-/// What is to be read of a project.
+/// The sections of a project that were not read.
 #[derive(Default)]
 struct Unread {
     documents: BTreeMap<String, Document>,
