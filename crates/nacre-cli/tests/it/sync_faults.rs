@@ -1,5 +1,5 @@
-//! What can go wrong with the folder between machines, by the real binary: each fault is named with what to do, nothing is
-//! applied, and nothing is lost.
+//! Faults of the folder between machines, by the real binary: each one is named with what to do, nothing is applied, and nothing
+//! is lost.
 
 use std::fs;
 use std::path::{Path, PathBuf};
