@@ -125,7 +125,7 @@ fn measure(operations: usize) -> Result<Measurement> {
     })
 }
 
-/// Writes an export with so many memories: importing it is faster than storing them one by one.
+/// Writes an export with this number of memories: importing it is faster than storing them one by one.
 fn write_export(folder: &Path, words: &mut Words, memories: usize) -> Result<()> {
     let entries: Vec<Value> =
         (0..memories).map(|row| entry(row + 1, &format!("{} {row}", words.sentence(12)))).collect();

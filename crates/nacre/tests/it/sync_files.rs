@@ -1,5 +1,5 @@
-//! What the files of synced machines have in them: nothing readable in the folder, nothing of a deleted record anywhere, and no
-//! flipped byte that passes for a log.
+//! The files of synced machines: nothing in the folder is readable, nothing of a deleted record is in any of them, and no flipped
+//! byte passes for a log.
 #![allow(clippy::disallowed_methods, reason = "a test writes what a person would")]
 
 use std::fs;

@@ -245,12 +245,9 @@ impl Marker {
 
 /// Says of a write to the carrier that failed what to do about it.
 pub(super) fn explain(error: Error) -> Error {
-    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
     match error {
-        Error::Io { path, source } if source.kind() == StorageFull => Error::CarrierFull { path },
-        Error::Io { path, source } if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem) => {
-            Error::CarrierReadOnly { path }
-        }
+        Error::DiskFull { path } => Error::CarrierFull { path },
+        Error::ReadOnly { path } => Error::CarrierReadOnly { path },
         other => other,
     }
 }
