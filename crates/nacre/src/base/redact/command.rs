@@ -30,7 +30,7 @@ const fn command(
 }
 
 /// The rest of a command up to its option. A pipe or a semicolon ends a command.
-static COMMANDS: [Command; 22] = [
+static COMMANDS: [Command; 23] = [
     command(&["-auth "], r"\s-auth\s+Q[^\s:Q]+:", "jenkins-cli.jar -auth build:s3cret who-am-i"),
     command(
         &["--pass", "--token", "--secret", "--api-key", "--apikey", "--access", "--auth", "--key"],
@@ -61,6 +61,11 @@ static COMMANDS: [Command; 22] = [
         &["mysql", "mariadb", "7z", "rar "],
         r"\b(?:mysql\w*|mariadb\w*|7za?|(?:un)?rar)\b[^\n|;]*?\s-h?p",
         "mysql -u root -pS3cret1 db",
+    ),
+    command(
+        &["<<<"],
+        r"\b(?:cryptsetup|passwd|su|docker login|gh auth|gpg\d?|ssh-add|kinit|sudo)\b[^\n|;]*?<<<\s*",
+        "cryptsetup open /dev/sda2 data <<< s3cret",
     ),
     command(&["snmp"], r"\bsnmp\w+\b[^\n|;]*?\s-c\s+", "snmpwalk -v2c -c s3cret 10.0.0.2"),
     command(

@@ -226,6 +226,7 @@ pub static FORMS: [Form; 82] = [
             "token(",
             "key(",
             "auth(",
+            "authentication(",
             "ticate(",
             "orize(",
             "credential(",
@@ -235,7 +236,7 @@ pub static FORMS: [Form; 82] = [
             "signin(",
             "sign_in(",
         ],
-        r"(?i)(?:pass(?:word|wd|phrase)?|secret|token|api_?key|auth(?:enticate|orize)?|credentials?|login|sign_?in|wifi\.begin)\(\s*(?:[^()\x22']*\s*)?(?:[\x22'][^\x22']*[\x22']\s*,\s*)?[\x22'](?P<secret>[^\x22'\s]{8,})[\x22']\s*\)",
+        r"(?i)(?:pass(?:word|wd|phrase)?|secret|token|api_?key|auth(?:enticate|entication|orize)?|credentials?|login|sign_?in|wifi\.begin)\(\s*(?:[^()\x22']*\s*)?(?:[\x22'][^\x22']*[\x22']\s*,\s*)?[\x22'](?P<secret>[^\x22'\s]{8,})[\x22'](?:\.\w+\(\))?\s*\)",
         "client.setPassword(\"s3cret!Pw\")",
     ),
     checked(
@@ -339,7 +340,7 @@ pub static FORMS: [Form; 82] = [
     form(
         "entry_code",
         &["code", "código", "codice", "kod"],
-        r"(?i)\b(?:(?:door|gate|entry|entrance|garage|alarm|keypad|lock ?box|key ?box|building|lift|elevator)[ -]?code|(?:zugangs|zutritts|eingangs|tür|haustür|tor|garagen|alarm|schloss|schlüsselbox|tresor)-?code|digicode|code (?:d['’](?:accès|entrée|alarme)|de (?:la porte|l['’](?:immeuble|alarme|entrée))|du (?:portail|garage))|código (?:de (?:acceso|entrada|la puerta|la alarma|acesso)|d[ao] (?:porta|portão|alarme|prédio)|del (?:portal|garaje))|codice (?:d['’](?:accesso|ingresso|allarme)|di accesso|della porta|del (?:cancello|portone))|(?:toegangs|deur|poort|alarm)code|kod (?:do \w+|domofonu|alarmu))\b[^.;\n0-9]{0,40}?(?:\b(?:is|ist|lautet|est|es|jest)|[ \t](?:é|è)|[:=])\s*(?P<secret>[0-9]{5,8}[#*]?|[0-9]{4}[#*]|[A-Z][0-9]{3,6}[#*]?|[0-9]{3,6}[A-Z][#*]?)(?:[^\w-]|$)",
+        r"(?i)\b(?:(?:door|gate|entry|entrance|garage|alarm|safe|vault|locker|keypad|lock ?box|key ?box|building|lift|elevator)[ -]?code|(?:zugangs|zutritts|eingangs|tür|haustür|tor|garagen|alarm|schloss|schlüsselbox|tresor)-?code|digicode|code (?:d['’](?:accès|entrée|alarme)|de (?:la porte|l['’](?:immeuble|alarme|entrée))|du (?:portail|garage))|código (?:de (?:acceso|entrada|la puerta|la alarma|acesso)|d[ao] (?:porta|portão|alarme|prédio)|del (?:portal|garaje))|codice (?:d['’](?:accesso|ingresso|allarme)|di accesso|della porta|del (?:cancello|portone))|(?:toegangs|deur|poort|alarm)code|kod (?:do \w+|domofonu|alarmu))\b[^.;\n0-9]{0,40}?(?:\b(?:is|ist|lautet|est|es|jest)|[ \t](?:é|è)|[:=])\s*(?P<secret>[0-9]{5,8}[#*]?|[0-9]{4}[#*]|[A-Z][0-9]{3,6}[#*]?|[0-9]{3,6}[A-Z][#*]?)(?:[^\w-]|$)",
         "The gate code for the yard is 48213#",
     ),
     // Mixed into every hash of an application.
