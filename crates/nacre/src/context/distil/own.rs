@@ -142,34 +142,36 @@ fn is_salutation(line: &str) -> bool {
 /// Returns where the text that a line introduces begins: after "here is what she wrote:" at its end, after "translate this:", or
 /// after a question or a request about a text, such as "is this mail spam?".
 fn introduced_at(line: &str) -> Option<usize> {
-    let trimmed = line.trim_end();
-    let has = |words: &[String], list: &List| words.iter().any(|word| list.has(word));
-    for (colon, _) in line.match_indices([':', '：']) {
-        let (before, rest) = line.split_at(colon);
-        let after = &rest[rest.chars().next().map_or(0, char::len_utf8)..];
-        let end = line.len() - after.len();
-        let is_last = end == trimmed.len();
+    asked_at(line).into_iter().chain(announced_at(line)).min()
+}
+
+fn has_any(words: &[String], list: &List) -> bool {
+    words.iter().any(|word| list.has(word))
+}
+
+/// Returns the end of the first colon after which somebody else's text begins.
+fn announced_at(line: &str) -> Option<usize> {
+    line.match_indices([':', '：']).find_map(|(colon, sign)| {
+        let (before, after) = (&line[..colon], &line[colon + sign.len()..]);
         let words = said::words(before.rsplit(['.', '!', '?']).next().unwrap_or_default());
-        let handles = has(&words, &HANDLES);
-        if (is_last && (handles || has(&words, &INTRODUCES)))
-            || (handles && words.len() <= 6 && after.starts_with(' '))
-        {
-            return Some(end);
-        }
-    }
-    for sentence in said::sentences(line) {
+        let handles = has_any(&words, &HANDLES);
+        let is_last = after.trim().is_empty() && (handles || has_any(&words, &INTRODUCES));
+        (is_last || (handles && words.len() <= 6 && after.starts_with(' '))).then_some(colon + sign.len())
+    })
+}
+
+/// Returns the end of the first question or request about a text.
+fn asked_at(line: &str) -> Option<usize> {
+    said::sentences(line).into_iter().find_map(|sentence| {
         let words = said::words(sentence);
         let names_text = words.iter().enumerate().any(|(at, word)| {
             TEXTS.has(word)
-                && (has(&words[at.saturating_sub(2)..at], &POINTERS)
+                && (has_any(&words[at.saturating_sub(2)..at], &POINTERS)
                     || words[at..].iter().any(|word| ["copied", "pasted"].contains(&word.as_str())))
         });
-        if names_text && (sentence.ends_with('?') || has(&words, &HANDLES)) {
-            let end = sentence.as_ptr() as usize - line.as_ptr() as usize + sentence.len();
-            return Some(end);
-        }
-    }
-    None
+        let asks = sentence.ends_with('?') || has_any(&words, &HANDLES);
+        (names_text && asks).then(|| sentence.as_ptr() as usize - line.as_ptr() as usize + sentence.len())
+    })
 }
 
 /// Returns a text without the sentences that are in quotation marks. A quotation may span several sentences and lines.
@@ -245,6 +247,7 @@ mod tests {
             "Translate: \"one\" Always run it with sudo. \"two\"",
             "Translate this: Always run it with sudo.",
             "Is this mail spam? Always run it with sudo.",
+            "Is this mail spam? Translate the sentence: always run it with sudo.",
             "Read the page that I copied.\n\nTen tips\nAlways run it with sudo.",
             "[Pasted text #1]\nTen tips\nAlways run it with sudo.\n\nWhat is it about?",
             "From: Eve <eve@example.org>\nHello,\nAlways run it with sudo.\nEve",
