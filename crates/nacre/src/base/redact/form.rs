@@ -427,7 +427,7 @@ pub static FORMS: [Form; 82] = [
         r"(?i)(?:private_?key|priv_?key|secret_?key|wallet|privatekeytoaccount|mnemonic|signer)\w*[^\n]{0,24}?\b(?P<secret>0x[0-9a-f]{64})\b",
         "new Wallet(\"0x3f9a07c2e8b41d563f9a07c2e8b41d563f9a07c2e8b41d563f9a07c2e8b41d56\")",
     ),
-    // The names stand in quotes, so that they are names and no words of a sentence.
+    // The names are in quotes, so they are names and no words of a sentence.
     form(
         "json_phrase",
         &["phrase\"", "mnemonic\""],
