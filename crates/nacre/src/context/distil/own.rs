@@ -189,7 +189,10 @@ fn unquoted(text: &str) -> String {
         let mut end = after.find(|c| closing.contains(&c));
         let quoted = end.map_or(after, |end| &after[..end]);
         kept.push_str(&rest[..start]);
-        let is_announced = rest[..start].trim_end().ends_with(':');
+        let is_announced = rest[..start].trim_end().strip_suffix(':').is_some_and(|before| {
+            let words = said::words(before.rsplit(['.', '!', '?', '\n']).next().unwrap_or_default());
+            has_any(&words, &HANDLES) || has_any(&words, &INTRODUCES)
+        });
         if said::words(quoted).len() <= MAX_QUOTED_WORDS && end.is_some() && !is_announced {
             kept.push(open);
             kept.push_str(quoted);
@@ -293,6 +296,7 @@ mod tests {
             ["We use pnpm, not npm.", "Never say \"utilize\".", "Also:", "call it 'Harbor'"]
         );
         assert!(wrote(message, "we use  PNPM, not npm"));
+        assert!(wrote("The codename is: \"Harbor\"", "harbor"));
         assert_eq!(sentences("wow 😭 when i ask give me a hint"), ["wow", "when i ask give me a hint"]);
     }
 }
