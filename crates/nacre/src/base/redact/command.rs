@@ -30,7 +30,7 @@ const fn command(
 }
 
 /// The rest of a command up to its option. A pipe or a semicolon ends a command.
-static COMMANDS: [Command; 21] = [
+static COMMANDS: [Command; 23] = [
     command(&["-auth "], r"\s-auth\s+Q[^\s:Q]+:", "jenkins-cli.jar -auth build:s3cret who-am-i"),
     command(
         &["--pass", "--token", "--secret", "--api-key", "--apikey", "--access", "--auth", "--key"],
@@ -58,10 +58,16 @@ static COMMANDS: [Command; 21] = [
         "sqlcmd -S db -U sa -P s3cret",
     ),
     command(
-        &["mysql", "mariadb", "7z"],
-        r"\b(?:mysql\w*|mariadb\w*|7za?)\b[^\n|;]*?\s-p",
+        &["mysql", "mariadb", "7z", "rar "],
+        r"\b(?:mysql\w*|mariadb\w*|7za?|(?:un)?rar)\b[^\n|;]*?\s-h?p",
         "mysql -u root -pS3cret1 db",
     ),
+    command(
+        &["<<<"],
+        r"\b(?:cryptsetup|passwd|su|docker login|gh auth|gpg\d?|ssh-add|kinit|sudo)\b[^\n|;]*?<<<\s*",
+        "cryptsetup open /dev/sda2 data <<< s3cret",
+    ),
+    command(&["snmp"], r"\bsnmp\w+\b[^\n|;]*?\s-c\s+", "snmpwalk -v2c -c s3cret 10.0.0.2"),
     command(
         &["htpasswd"],
         r"\bhtpasswd\b[^\n|;]*?\s-\w*b\w*\s+\S+\s+\S+\s+",
@@ -80,13 +86,13 @@ static COMMANDS: [Command; 21] = [
     ),
     command(
         &["net use", "net user"],
-        r"\bnet use\b[^\n]*?/user:\S+\s+",
+        r"\bnet use\b(?:[^\n]*?/user:\S+\s+|\s+(?:\w:\s+)?\\\\\S+\s+)",
         r"net use Z: \\fs1\share /user:ACME\svc s3cret",
     ),
     command(&["net user"], r"\bnet user\s+[\w.-]+\s+", "net user bob s3cret /add"),
     command(
         &["/p:", "/pass:", "/rp"],
-        r"\s(?:/p:|/pass(?:word)?:|/rp\s+)",
+        r"freerdp\S*[^\n|;]*?\s/p:|\s(?:/pass(?:word)?:|/rp\s+)",
         "xfreerdp /u:bob /p:s3cret /v:host",
     ),
     command(&["chpasswd"], r"\becho\s+(?:-\w+\s+)?Q[\w.-]+:", "echo 'pi:s3cret' | sudo chpasswd"),
@@ -185,6 +191,7 @@ mod tests {
             "net user bob /delete",
             "gh auth login --hostname example.org",
             "zip -r archive.zip folder-2024",
+            "msbuild a.vcxproj /m /p:OutDir=lib2024",
             "cargo test --token <token>",
         ] {
             assert_eq!(text(plain), plain);

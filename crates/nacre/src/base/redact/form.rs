@@ -65,7 +65,7 @@ const fn checked(
 }
 
 /// The shapes.
-pub static FORMS: [Form; 63] = [
+pub static FORMS: [Form; 82] = [
     form(
         "private_key",
         &["-----begin"],
@@ -226,15 +226,17 @@ pub static FORMS: [Form; 63] = [
             "token(",
             "key(",
             "auth(",
+            "authentication(",
             "ticate(",
             "orize(",
+            "credential(",
             "credentials(",
             "login(",
             "wifi.begin",
             "signin(",
             "sign_in(",
         ],
-        r"(?i)(?:pass(?:word|wd|phrase)?|secret|token|api_?key|auth(?:enticate|orize)?|credentials?|login|sign_?in|wifi\.begin)\(\s*(?:[^()\x22']*\s*)?(?:[\x22'][^\x22']*[\x22']\s*,\s*)?[\x22'](?P<secret>[^\x22'\s]{8,})[\x22']\s*\)",
+        r"(?i)(?:pass(?:word|wd|phrase)?|secret|token|api_?key|auth(?:enticate|entication|orize)?|credentials?|login|sign_?in|wifi\.begin)\(\s*(?:[^()\x22']*\s*)?(?:[\x22'][^\x22']*[\x22']\s*,\s*)?[\x22'](?P<secret>[^\x22'\s]{8,})[\x22'](?:\.\w+\(\))?\s*\)",
         "client.setPassword(\"s3cret!Pw\")",
     ),
     checked(
@@ -247,8 +249,8 @@ pub static FORMS: [Form; 63] = [
     checked(
         "credentials",
         Check::Password,
-        &["cred"],
-        r"(?i)\bcred(?:ential)?s?\b[^\n/:|]{0,40}?(?:: *)?[\w.@-]+\s*(?:[/|] |: ?)(?P<secret>[^\s/:]{6,})",
+        &["cred", "zugangsdaten", "logindaten"],
+        r"(?i)\b(?:cred(?:ential)?s?|zugangsdaten|logindaten)\b[^\n/:|]{0,40}?(?:: *)?[\w.@-]+\s*(?:[/|] |: ?)(?P<secret>[^\s/:]{6,})",
         "creds: svc_app / Zug2Basel!",
     ),
     checked(
@@ -281,9 +283,169 @@ pub static FORMS: [Form; 63] = [
     checked(
         "directive",
         Check::Unless(is_placeholder_word),
-        &["requirepass", "masterauth", "bindpw", "rootpw", "snmp-server", "_auth", "secret ", "password "],
-        r"(?i)(?:^|\s)(?:requirepass|masterauth|bindpw|rootpw|snmp-server community|_auth\s*=|(?:secret|password) [057])\s+[\x22']?(?P<secret>[^\s\x22'$<{][^\s\x22']{3,})",
+        &[
+            "requirepass",
+            "masterauth",
+            "bindpw",
+            "rootpw",
+            "snmp-server",
+            "isakmp key",
+            "auth_pass",
+            "pre-shared-key",
+            "secret ",
+            "password ",
+        ],
+        r"(?i)(?:^|\s)(?:requirepass|masterauth|bindpw|rootpw|snmp-server community|crypto isakmp key|auth_pass|pre-shared-key\b[^\n]{0,60}? key|(?:secret|password) [057])\s+[\x22']?(?P<secret>[^\s\x22'$<{][^\s\x22']{3,})",
         "requirepass s3cret",
+    ),
+    checked(
+        "npm_auth",
+        Check::Unless(is_placeholder_word),
+        &["_auth"],
+        r"(?m)(?:^|[\s:])_auth\s*=\s*[\x22']?(?P<secret>[A-Za-z0-9+/_-]{8,}=*)[\x22']?(?:\s|$)",
+        "//registry.example.org/:_auth=bm9yYTpzM2NyZXQ=",
+    ),
+    // A user and a password as two strings.
+    checked(
+        "login_strings",
+        Check::Password,
+        &["auth=", "auth =", "auth:", "auth\":", "auth':", "creds", "credentials", "login"],
+        r"(?i)(?:auth|creds|credentials|login)[\x22']?\s*[=:]\s*(?:\w+)?[(\[{]\s*[\x22'][^\x22'\n]*[\x22']\s*,\s*[\x22'](?P<secret>[^\x22'\s]{6,})[\x22']\s*[)\]}]",
+        "requests.get(url, auth=(\"nora\", \"s3cret!Pw\"))",
+    ),
+    // The key of a signature or of a cipher as an argument.
+    checked(
+        "crypto_call",
+        Check::Random,
+        &["hmac", "jwt.", "fernet", "aes.new", "jws.", "cipher", "secretbox(", "unsign", "signer("],
+        r"(?i)\b(?:hmac(?:\.new|_new|\.digest|_sha\d+|_hash)?|create_?hmac|jw[ts]\.(?:encode|decode|sign|verify)|fernet|aes\.new|create_?(?:de)?cipher(?:iv)?|secretbox|(?:un)?signer?)\(\s*(?:[\w.()\[\]{}$]+\s*,\s*|\{[^{}\n]*\}\s*,\s*|[\x22'][\w-]{2,16}[\x22']\s*,\s*)?b?[\x22'](?P<secret>[^\x22'\s]{12,})[\x22']",
+        "hmac.new(b\"Kq7vT2mXz9RbW4pL\", body, sha256)",
+    ),
+    checked(
+        "community",
+        Check::Password,
+        &["community"],
+        r"(?i)(?:^|\s)(?:r[ow])?community6?\s*[:=]?\s+[\x22']?(?P<secret>[^\s\x22'.,;:()]{6,})",
+        "community pr1vateNet rw",
+    ),
+    // Groups that replace a second factor, with or without a colon.
+    checked(
+        "recovery_groups",
+        Check::Unless(is_no_recovery_code),
+        &["2fa", "mfa", "recovery", "backup", "rescue", "emergency", "two-factor", "scratch"],
+        r"(?i)\b(?:2fa|mfa|two-factor|recovery|backup|rescue|scratch|emergency)(?:[ -](?:codes?|keys?|kit|recovery|backup))?(?:\s+(?:is|are|was|=|for\s+\w+))?\s*[:=]?\s+(?P<secret>[0-9a-z]{4,6}(?:-[0-9a-z]{4,6}){1,7})\b",
+        "2FA backup: k7f2-x9q4-m3z8",
+    ),
+    // The digits that open a door or a gate.
+    form(
+        "entry_code",
+        &["code", "código", "codice", "kod"],
+        r"(?i)\b(?:(?:door|gate|entry|entrance|garage|alarm|safe|vault|locker|keypad|lock ?box|key ?box|building|lift|elevator)[ -]?code|(?:zugangs|zutritts|eingangs|tür|haustür|tor|garagen|alarm|schloss|schlüsselbox|tresor)-?code|digicode|code (?:d['’](?:accès|entrée|alarme)|de (?:la porte|l['’](?:immeuble|alarme|entrée))|du (?:portail|garage))|código (?:de (?:acceso|entrada|la puerta|la alarma|acesso)|d[ao] (?:porta|portão|alarme|prédio)|del (?:portal|garaje))|codice (?:d['’](?:accesso|ingresso|allarme)|di accesso|della porta|del (?:cancello|portone))|(?:toegangs|deur|poort|alarm)code|kod (?:do \w+|domofonu|alarmu))\b[^.;\n0-9]{0,40}?(?:\b(?:is|ist|lautet|est|es|jest)|[ \t](?:é|è)|[:=])\s*(?P<secret>[0-9]{5,8}[#*]?|[0-9]{4}[#*]|[A-Z][0-9]{3,6}[#*]?|[0-9]{3,6}[A-Z][#*]?)(?:[^\w-]|$)",
+        "The gate code for the yard is 48213#",
+    ),
+    // Mixed into every hash of an application.
+    checked(
+        "salt",
+        Check::Random,
+        &["_salt", "_pepper", "password salt", "passwordsalt"],
+        r"(?i)\b(?:\w+_(?:salt|pepper)|password ?salt)[\x22']?\s*(?:[:=]|=>|,)\s*[\x22']?(?P<secret>[^\s\x22']{16,})",
+        "COOKIE_SALT=Kq7vT2mXz9RbW4pLh3Ds",
+    ),
+    form(
+        "code_of_a_thing",
+        &["code", "combination", "kombination", "código", "codice"],
+        r"(?i)\b(?:codes?|combination|kombination|código|codice)\s+(?:for|to|of|für|fürs|zum|zur|pour|de|del|della|du|da|do|van|voor)\s+(?:the |my |our |die |das |den |der |la |le |el |de |het |meine |unsere )?(?:[\w-]+ )?(?:door|gate|garage|alarm|safe|lock|locker|padlock|vault|building|lift|keypad|haustür|tür|tor|schloss|tresor|alarmanlage|eingang|porte|portail|immeuble|coffre|puerta|portal|caja|porta|portão|cofre|cancello|portone|cassaforte|deur|poort|kluis|slot)\b[^.;\n0-9]{0,30}?(?:\b(?:is|ist|lautet|est|es)|[ \t](?:é|è)|[:=])\s*(?P<secret>[0-9]{5,8}[#*]?|[0-9]{4}[#*]|[0-9]{1,2}(?:-[0-9]{1,2}){2,3}|[A-Z][0-9]{3,6})(?:[^\w-]|$)",
+        "the code for the front door is 720066",
+    ),
+    // `one-time code 923827 expires in five minutes`
+    form(
+        "sent_code",
+        &["code", "puk"],
+        r"(?i)\b(?:(?:one[- ]time|verification|login|log-in|sign-?in|security|2fa|mfa|confirmation|authentication|access) (?:pass)?code |puk2? )(?P<secret>[0-9]{6,8})\b",
+        "Your verification code 923827 expires soon",
+    ),
+    checked(
+        "wifi_code",
+        Check::Password,
+        &["wifi", "wi-fi", "wlan", "wpa"],
+        r"(?i)\b(?:code|clé|clave|chiave|key|schlüssel)\s+(?:du |del |de la |della |of the |for the |fürs |für das )?(?:wi-?fi|wlan|wpa[23]?)\b\s*(?:is|ist|est|es|:|=)\s*(?P<secret>[^\s,;]{8,})",
+        "code wifi : box-1947-lake",
+    ),
+    // A user and a password at the end of the arguments of a connection.
+    checked(
+        "connect_call",
+        Check::Password,
+        &["connect(", "connection(", "ftp(", "smtp(", "imap", "ftp_tls("],
+        r"(?i)\b(?:connect|get_?connection|ftp(?:_tls)?|smtp|imap4?(?:_ssl)?)\((?:[^()\n]{0,120},)?\s*[\x22'][^\x22'\n]*[\x22']\s*,\s*[\x22'](?P<secret>[^\x22'\s]{6,})[\x22']\s*\)",
+        "DriverManager.getConnection(url, \"app\", \"s3cret!Pw\")",
+    ),
+    // `eva@example.org / Sp4rrow!Hat`
+    checked(
+        "mail_login",
+        Check::FourKinds,
+        &["@"],
+        r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+\s*[/|]\s+(?P<secret>[^\s/:@]{8,})",
+        "log in: eva@example.org / Sp4rrow!Hat",
+    ),
+    checked(
+        "product_key",
+        Check::Unless(is_no_product_key),
+        &[
+            "licen",
+            "serial",
+            "gift",
+            "voucher",
+            "activation",
+            "coupon",
+            "redeem",
+            "lizenz",
+            "gutschein",
+            "serien",
+        ],
+        r"(?i:\b(?:licen[sc]e(?: key| code)?|serial(?: number| key)?|gift ?card(?: code)?|voucher(?: code)?|activation(?: code| key)?|coupon(?: code)?|redeem(?: code)?|lizenz\w*|gutschein\w*|seriennummer)(?: is| ist)?\s*[:=]?\s+)(?P<secret>[A-Z0-9]{4,6}(?:-[A-Z0-9]{4,6}){2,5})\b",
+        "license: NCNZ1-HG9J7-W67JK-T2IE8",
+    ),
+    // Base64 of a user and a password.
+    checked(
+        "encoded_login",
+        Check::Unless(is_no_encoded_login),
+        &["auth"],
+        r"(?i)auth[\x22']?\s*[:=]\s*[\x22']?(?P<secret>[A-Za-z0-9+/]{12,}={0,2})(?:[\x22'\s,]|$)",
+        "registry_auth: \"YnVpbGQ6SGFyYm91cjchYm9hdA==\"",
+    ),
+    checked(
+        "quoted_password",
+        Check::Strong,
+        &["pass", "pwd"],
+        r"(?i)(?:^|\s)[\w.-]*(?:password|passwd|pwd|pass)\s*=\s*\x22(?P<secret>[^\x22\s]{8,})\x22(?:\s|$)",
+        "password=\"Lake.House-Pw\"",
+    ),
+    // A key of a wallet in hexadecimal: an address is shorter, a hash of a block has no such name.
+    form(
+        "ethereum_key",
+        &["0x"],
+        r"(?i)(?:private_?key|priv_?key|secret_?key|wallet|privatekeytoaccount|mnemonic|signer)\w*[^\n]{0,24}?\b(?P<secret>0x[0-9a-f]{64})\b",
+        "new Wallet(\"0x3f9a07c2e8b41d563f9a07c2e8b41d563f9a07c2e8b41d563f9a07c2e8b41d56\")",
+    ),
+    // The names are in quotes, so they are names and no words of a sentence.
+    form(
+        "json_phrase",
+        &["phrase\"", "mnemonic\""],
+        r"(?i)\x22(?:\w*pass_?phrase|\w*mnemonic|seed_?phrase|recovery_?phrase)\x22\s*:\s*\x22(?P<secret>[a-z]+(?: [a-z]+){2,})\x22",
+        "{\"passphrase\": \"late heron over wet slate\"}",
+    ),
+    form(
+        "aws_pair",
+        &["akia", "asia"],
+        r"\b(?:AKIA|ASIA)[A-Z0-9]{16}[\x22']?\s*[/:,|]\s*[\x22']?(?P<secret>[A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)",
+        "AKIAIOSFODNN7EXAMPLE / wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    ),
+    checked(
+        "wifi_pair",
+        Check::Unless(is_no_wifi_password),
+        &["wifi", "wi-fi", "wlan"],
+        r"(?i)\b(?:wi-?fi|wlan)\b[^\n:/]{0,20}:\s*[\w .-]{2,32}\s/\s(?P<secret>[^\s/]{8,63})(?:\s|$)",
+        "the wifi here: Lakeside / heron1999",
     ),
     form(
         "bundler",
@@ -574,6 +736,36 @@ pub(super) fn is_strong(text: &str) -> bool {
     text.chars().count() >= 6 && kinds >= 3 && !is_path && !text.contains(['(', '{'])
 }
 
+/// Tells whether groups are a date, a range or words, and no code: `2024-2025`, `full-disk`.
+fn is_no_recovery_code(text: &str) -> bool {
+    let is_mixed = |group: &str| {
+        group.bytes().any(|byte| byte.is_ascii_digit())
+            && group.bytes().any(|byte| byte.is_ascii_alphabetic())
+    };
+    !is_random(text.as_bytes()) || !text.split('-').any(is_mixed)
+}
+
+/// Tells whether groups of capitals have no digit, or are numbers alone.
+fn is_no_product_key(text: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| text.bytes().any(|byte| test(&byte));
+    !has(u8::is_ascii_digit) || !has(u8::is_ascii_uppercase)
+}
+
+/// Tells whether a text has no digit or no letter.
+fn is_no_wifi_password(text: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| text.bytes().any(|byte| test(&byte));
+    !has(u8::is_ascii_digit) || !has(u8::is_ascii_alphabetic)
+}
+
+/// Tells whether base64 is not the one of `user:password`.
+fn is_no_encoded_login(code: &str) -> bool {
+    let login = super::decoded(code);
+    let is_text = |part: &str| part.len() >= 2 && !part.contains(['?', ' ']);
+    !login
+        .split_once(':')
+        .is_some_and(|(user, password)| is_text(user) && password.len() >= 5 && is_text(password))
+}
+
 /// Tells whether a text is a placeholder for a password.
 fn is_placeholder_word(text: &str) -> bool {
     is_known_placeholder(text.trim().trim_end_matches('}'))
@@ -644,6 +836,27 @@ mod tests {
             "ConvertTo-SecureString $value -AsPlainText",
             "https://docs.infura.io/v3/getting-started",
             "snmp-server community public",
+            "the community is large",
+            "community edition2024",
+            "_auth = password",
+            "auth=(\"user\", \"password\")",
+            "hmac.new(key, \"The quick brown fox\", sha256)",
+            "jwt.decode(token, \"HS256\")",
+            "backup 2024-2025",
+            "recovery mode-full is slow",
+            "backup ubuntu-2204",
+            "the exit code is 40310",
+            "the building code of 2015",
+            "the alarm code is 4711",
+            "ENABLE_SALT=true",
+            "the code for the new door is in the drawer",
+            "the security code review 2024",
+            "wifi code : see the router",
+            "connect(\"localhost\", \"database\")",
+            "mail eva@example.org / room twelve",
+            "license: MIT OR Apache-2.0",
+            "serial number: 2024-1000-2000",
+            "auth: required",
             "BUNDLE_PATH: vendor/bundle",
             "AKIA is a prefix",
             "aws_secret_access_key = ${SECRET}",

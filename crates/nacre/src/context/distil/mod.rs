@@ -5,7 +5,7 @@
 //! Nothing here writes; `tools::distil` stores what was found.
 
 mod answer;
-mod own;
+pub(crate) mod own;
 mod rules;
 
 pub(crate) use answer::{INSTRUCTION, MAX_ANSWER_TOKENS, answer_schema, batches, read_answer};

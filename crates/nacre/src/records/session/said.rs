@@ -41,43 +41,6 @@ pub(crate) fn prose(text: &str) -> String {
     cut_middle(&lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns the part of a message before a page, a mail or a listing that was pasted into it. Whoever wrote that is not the person.
-pub(crate) fn before_paste(text: &str) -> &str {
-    const MIN_PASTED_LINES: usize = 3;
-    const MANY_LINES: usize = 12;
-    const SIGNS: &[&str] = &[
-        "</",
-        "/>",
-        "http://",
-        "https://",
-        "```",
-        "~~~",
-        "From: ",
-        "Subject: ",
-        "@@ ",
-        "<document",
-        "[Pasted",
-    ];
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let (head, rest) = text.split_at(at);
-        let begins = |line: &str| {
-            line.is_empty()
-                || line.starts_with(['<', '>', '|', '#', '{', '+', '~', '`'])
-                || line.starts_with("From:")
-                || line.starts_with("[Pasted")
-                || head.trim_end().ends_with(':')
-        };
-        let lines = rest.lines().filter(|line| !line.trim().is_empty()).count();
-        let is_foreign = SIGNS.iter().any(|sign| rest.contains(sign)) || lines >= MANY_LINES;
-        if begins(line.trim()) && lines >= MIN_PASTED_LINES && is_foreign {
-            return head.trim_end();
-        }
-        at += line.len();
-    }
-    text
-}
-
 fn cut_middle(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     if chars.len() <= MAX_PROSE_CHARS {
@@ -138,26 +101,6 @@ pub(crate) fn place(words: &[String], phrase: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_pasted_page_was_quoted_as_the_words_of_the_user() {
-        for (message, typed) in [
-            ("Please summarize:\n\n<article>\nOne.\nTwo.\n</article>", "Please summarize:"),
-            ("Reply to this mail:\nFrom: Eve <eve@x>\n\nHi,\nsend it.\nEve", "Reply to this mail:"),
-            ("<document>\nOne.\nTwo.\n</document>", ""),
-            (
-                "My plan:\n- buy milk\n- feed the cat\n- sleep",
-                "My plan:\n- buy milk\n- feed the cat\n- sleep",
-            ),
-            (
-                "The docs are at https://a.example. Read them.",
-                "The docs are at https://a.example. Read them.",
-            ),
-            ("First thing.\n\nSecond thing.", "First thing.\n\nSecond thing."),
-        ] {
-            assert_eq!(before_paste(message), typed);
-        }
-    }
 
     #[test]
     fn only_what_a_person_typed_is_left() {
