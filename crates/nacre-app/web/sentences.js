@@ -72,6 +72,7 @@ const ACTIONS = {
   exchange_archive: ["sessions", "archived", "a message with its answer", "messages with their answers"],
   import: ["sessions", "imported", "records"],
   import_source: ["sessions", "imported", "a source", "sources"],
+  extract_model: ["files", "read", "documents of a project with a model"],
   item_import: ["sessions", "imported", "items of projects"],
   sync: ["upkeep", "synced", "the memory"],
   sync_start: ["upkeep", "started to sync", "the memory"],

@@ -1,6 +1,7 @@
 //! Mistakes that a newcomer made or met on the command line. Each test is named for what went wrong.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -1129,10 +1130,15 @@ fn a_write_waited_half_a_minute_without_a_word() {
     let home = with_memories();
     let other = rusqlite::Connection::open(home.database("main")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let release = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_secs(4));
-        drop(other);
-    });
-    says(&home.run(["store", "The gate is green"]), 0, &["waiting for another process", "Stored as [id:3]"]);
-    release.join().unwrap();
+    let store =
+        home.command(["store", "The gate is green"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut store = store.unwrap();
+    // It says so before it gives up; only then the other process ends.
+    let mut line = String::new();
+    BufReader::new(store.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.contains("waiting for another process"), "{line}");
+    drop(other);
+    let output = store.wait_with_output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && shown.contains("Stored as [id:3]"), "{shown}");
 }

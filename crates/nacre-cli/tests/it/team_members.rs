@@ -106,7 +106,7 @@ fn a_member_has_only_the_groups_and_rights_of_their_roles() {
     refused(olav, &["--group", "petra", "search", "x"], "no_role");
     // The audit log names the member.
     let audit = rita.json(&["--group", "web", "audit"]).to_string();
-    assert!(audit.contains("\"token\":\"petra/oidc\""), "{audit}");
+    assert!(audit.contains("\"member\":\"petra\""), "{audit}");
     // A person who is no member sees nothing.
     let stranger = Member::new(&server.url_as("stranger", operator.database()));
     refused(&stranger, &["--group", "web", "search", "staging"], "no_role");
