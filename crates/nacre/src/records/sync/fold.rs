@@ -347,9 +347,8 @@ impl<'a> Fold<'a> {
                         ours.merge(&theirs);
                         match before {
                             Some(before) if is_file => {
-                                if self.merge_versions(ours, &before, &theirs)? {
-                                    merged.insert(file);
-                                }
+                                let is_merged = self.merge_versions(ours, &before, &theirs)?;
+                                merged.extend(is_merged.then_some(file));
                             }
                             Some(before) => keep_earlier_statement(ours, &[&before, &theirs])?,
                             None => {}

@@ -368,6 +368,9 @@ pub(super) fn read_log<T>(
     }
 }
 
+/// A record as it was sealed, and the hash of the chain after it.
+type NextRecord = (ReadRecord<Vec<u8>>, Hash);
+
 /// Files by the number of their first record.
 type ByFirst<'f, T> = BTreeMap<u64, Vec<&'f T>>;
 
@@ -391,7 +394,7 @@ struct Files<'f> {
 
 impl Files<'_> {
     /// Returns the record after a position, and the hash of the chain after it; `None` at the end of the log.
-    fn next(&self, end: Position) -> Result<Option<(ReadRecord<Vec<u8>>, Hash)>, Stop> {
+    fn next(&self, end: Position) -> Result<Option<NextRecord>, Stop> {
         let number = end.number + 1;
         // No file has more records than this, so only the last few can have this one.
         let near = number.saturating_sub(MAX_RECORDS as u64)..=number;
