@@ -472,7 +472,10 @@ fn keep_earlier_statement(merged: &mut Document, sides: &[&Document]) -> Result<
             continue;
         };
         let (key, version) = statement.into_version(stamp.moment(), session);
-        merged.add(HISTORY, key, serde_json::to_value(version)?);
+        // The machine that replaced it knows in which session that was.
+        if !merged.members(HISTORY).any(|(known, _)| *known == key) {
+            merged.add(HISTORY, key, serde_json::to_value(version)?);
+        }
     }
     Ok(())
 }
