@@ -33,12 +33,14 @@ fn two_machines_have_one_memory() {
         "{status}"
     );
 
-    second.json(["update", &id, "The heron nests in front of the boathouse"]);
+    second.json(["update", &id, "The heron nests in front of the boathouse", "--session", "s-42"]);
     second.json(["sync"]);
     first.json(["sync"]);
-    for (machine, is_shown) in [("laptop", true), ("desk", false)] {
-        let changes = first.run(["changes", "--since", "1d", "--device", machine]).stdout;
-        assert_eq!(changes.contains("+ The heron nests in front"), is_shown, "{machine}: {changes}");
+    let chosen =
+        [(["--device", "laptop"], true), (["--device", "desk"], false), (["--session", "s-42"], true)];
+    for (choice, is_shown) in chosen {
+        let changes = first.run(["changes", "--since", "1d"].into_iter().chain(choice)).stdout;
+        assert_eq!(changes.contains("+ The heron nests in front"), is_shown, "{choice:?}: {changes}");
     }
     let (_, error) = first.error(["changes", "--device", "nobody"]);
     assert_eq!(error["code"], "no_machine", "{error}");
