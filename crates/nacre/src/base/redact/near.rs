@@ -155,7 +155,7 @@ pub(super) fn find(text: &str, has_name: bool, longest: usize, found: &mut Vec<R
     }
 }
 
-/// Tells whether six characters stand alone one after another, with a space between two: the least that [`SPELLED`] takes.
+/// Tells whether six characters are apart, each with a space after it: the least that [`SPELLED`] takes.
 fn is_spelled(text: &[u8]) -> bool {
     let alternates = |part: &[u8]| {
         part.chunks(2).all(|two| two[0].is_ascii_graphic() && two.get(1).is_none_or(|end| *end == b' '))
