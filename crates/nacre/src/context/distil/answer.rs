@@ -7,11 +7,11 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::own;
 use super::{Finding, Kind};
 use crate::base::frame::{is_injected, one_line, strip_injected};
 use crate::base::redact;
 use crate::base::text::cut;
+use crate::records::session::own_words;
 use crate::records::session::{IndexedMessage, Speaker};
 
 /// The most tokens of an answer.
@@ -128,18 +128,18 @@ fn accept(batch: &Batch<'_>, memory: Value) -> Option<Finding> {
     let form: MemoryForm = serde_json::from_value(memory).ok()?;
     let kind = Kind::of_name(&form.kind)?;
     let message = batch.messages.get(form.message.checked_sub(1)?)?;
-    let quote = own::folded(&form.quote);
-    if quote.split(' ').count() < MIN_QUOTE_WORDS || !own::folded(&message.text).contains(&quote) {
+    let quote = own_words::folded(&form.quote);
+    if quote.split(' ').count() < MIN_QUOTE_WORDS || !own_words::folded(&message.text).contains(&quote) {
         return None;
     }
     // Only the person decides how the agent should act, and only in their own words.
-    let is_own = message.by == Speaker::User && own::wrote(&message.text, &form.quote);
+    let is_own = message.by == Speaker::User && own_words::wrote(&message.text, &form.quote);
     if !is_own && (kind.entry_type().behavioral() || message.by != Speaker::Assistant) {
         return None;
     }
     let text = cut(&one_line(&redact::text(&strip_injected(&form.text))), MAX_TEXT_CHARS);
-    let said = own::folded(&message.text);
-    let has_own_numbers = own::folded(&text)
+    let said = own_words::folded(&message.text);
+    let has_own_numbers = own_words::folded(&text)
         .split(' ')
         .filter(|word| word.contains(|c: char| c.is_ascii_digit()))
         .all(|number| said.split(' ').any(|word| word == number));

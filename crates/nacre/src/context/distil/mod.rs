@@ -5,7 +5,6 @@
 //! Nothing here writes; `tools::distil` stores what was found.
 
 mod answer;
-pub(crate) mod own;
 mod rules;
 
 pub(crate) use answer::{INSTRUCTION, MAX_ANSWER_TOKENS, answer_schema, batches, read_answer};

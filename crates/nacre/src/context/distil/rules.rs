@@ -5,7 +5,6 @@
 //! else. What is kept is the sentence itself. A missed memory costs little, a wrong one is read by every later session. The
 //! forms are data (`words/english/distil.txt`).
 
-use super::own;
 use super::{Finding, Kind};
 use crate::base::frame::one_line;
 use crate::base::redact;
@@ -14,6 +13,7 @@ use crate::base::words::{self, List, Table, begins};
 use crate::context::turn::directs;
 use crate::index::embed::foreign;
 use crate::index::reader;
+use crate::records::session::own_words;
 use crate::records::session::{IndexedMessage, Speaker, said};
 
 /// The maximum length of a memory, in characters.
@@ -54,7 +54,7 @@ pub(crate) fn find(messages: &[IndexedMessage]) -> Vec<Finding> {
 
 /// Returns what lasts of one message.
 pub(crate) fn lasting(message: &str) -> Vec<(Kind, String)> {
-    let sentences = own::sentences(message);
+    let sentences = own_words::sentences(message);
     let is_foreign = foreign::is_foreign(&sentences.join(" "));
     let mut found = Vec::new();
     if is_foreign {
@@ -96,7 +96,7 @@ static RETRACTIONS: List = words::DISTIL.list("retractions");
 
 /// Tells whether a message takes back the one before it.
 fn retracts(message: &str) -> bool {
-    let sentences = own::sentences(message);
+    let sentences = own_words::sentences(message);
     let opening = sentences.iter().take(2).filter_map(|text| Sentence::new(text));
     opening.into_iter().any(|one| RETRACTIONS.iter().any(|phrase| begins(one.rest(0), phrase)))
 }

@@ -7,10 +7,10 @@ use crate::base::frame::{self, one_line};
 use crate::base::ids::ProjectName;
 use crate::base::text::cut;
 use crate::base::{Result, Time};
-use crate::context::distil::own;
 use crate::index::alike::likeness;
 use crate::index::{Scope, lookup, reader};
 use crate::records::session;
+use crate::records::session::own_words;
 use crate::search::{self, BestLine, Hit, NewerHit};
 
 /// How many hits are weighed.
@@ -166,11 +166,11 @@ fn quote(builder: &TurnBuilder<'_>, hit: &Hit) -> Result<Option<String>> {
 /// quoted.
 fn of_exchange(builder: &TurnBuilder<'_>, row: &exchange::Row, room: usize) -> Option<String> {
     if repeats(builder, &row.user) {
-        let agent = cut(&one_line(&own::unquoted_answer(&row.agent)), room);
+        let agent = cut(&one_line(&own_words::unquoted_answer(&row.agent)), room);
         return (!agent.is_empty()).then(|| answered(&agent));
     }
-    let agent = cut(&one_line(&own::unquoted_answer(&row.agent)), room / 2);
-    let user = cut(&one_line(&own::text(&row.user)), room - agent.chars().count().min(room / 2));
+    let agent = cut(&one_line(&own_words::unquoted_answer(&row.agent)), room / 2);
+    let user = cut(&one_line(&own_words::text(&row.user)), room - agent.chars().count().min(room / 2));
     match (user.is_empty(), agent.is_empty()) {
         (true, true) => None,
         (true, false) => Some(format!("You said \"{agent}\"")),
@@ -185,11 +185,11 @@ fn of_message(builder: &TurnBuilder<'_>, hit: &Hit, room: usize) -> Result<Optio
     if author != Some(ASSISTANT) && repeats(builder, &hit.text) {
         let next = builder.view.read(|db| session::next_message(db, &hit.id))?;
         let answer = next.filter(|(author, _)| author.as_deref() == Some(ASSISTANT));
-        let text = answer.map(|(_, text)| cut(&one_line(&own::unquoted_answer(&text)), room));
+        let text = answer.map(|(_, text)| cut(&one_line(&own_words::unquoted_answer(&text)), room));
         return Ok(text.filter(|text| !text.is_empty()).map(|text| answered(&text)));
     }
     let is_agent = author == Some(ASSISTANT);
-    let typed = if is_agent { own::unquoted_answer(&hit.text) } else { own::text(&hit.text) };
+    let typed = if is_agent { own_words::unquoted_answer(&hit.text) } else { own_words::text(&hit.text) };
     let text = cut(&one_line(&typed), room);
     if text.is_empty() {
         return Ok(None);

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::state::State;
 use crate::base::Time;
 use crate::base::words::{self, List};
-use crate::context::distil::own;
 use crate::index::embed::builtin;
 use crate::index::{Language, analyse};
 use crate::records::session::exchange::Row;
+use crate::records::session::own_words;
 use crate::records::session::said;
 
 /// How many exchanges a topic lasts after its last mention.
@@ -97,7 +97,7 @@ pub(super) fn follow(state: &mut State, row: &Row, language: Language) {
     mention(state, row, language);
     let now = row.at;
     state.anchors.retain(|anchor| now.as_millis() - anchor.at.as_millis() < ANCHOR_MS);
-    for sentence in said::sentences(&own::text(&row.user)) {
+    for sentence in said::sentences(&own_words::text(&row.user)) {
         let words = said::words(sentence);
         let kind =
             ANCHORED.iter().find(|(_, phrases)| phrases.iter().any(|phrase| said::says(&words, phrase)));

@@ -23,6 +23,7 @@ mod ingest;
 mod listing;
 mod lock;
 mod narrative;
+pub(crate) mod own_words;
 mod record;
 mod retention;
 pub(crate) mod said;

@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::said;
 use crate::base::frame::is_ours;
 use crate::base::words::{self, List};
-use crate::records::session::said;
 
 /// A message with more lines is a document, and nobody knows which of them the person wrote.
 const MAX_LINES: usize = 24;
@@ -22,7 +22,7 @@ static TEXTS: List = words::DISTIL.list("texts");
 static POINTERS: List = words::DISTIL.list("pointers");
 
 /// Returns the person's own sentences, in order.
-pub(super) fn sentences(message: &str) -> Vec<String> {
+pub(crate) fn sentences(message: &str) -> Vec<String> {
     said::sentences(&text(message)).into_iter().flat_map(split_at_emoji).collect()
 }
 
@@ -39,13 +39,13 @@ pub(crate) fn unquoted_answer(answer: &str) -> String {
 }
 
 /// Tells whether a quotation is among the words that the person wrote.
-pub(super) fn wrote(message: &str, quotation: &str) -> bool {
+pub(crate) fn wrote(message: &str, quotation: &str) -> bool {
     let wanted = folded(quotation);
     !wanted.is_empty() && folded(&text(message)).contains(&wanted)
 }
 
 /// Returns a text as it is compared: lower case, and every run of other characters is one space.
-pub(super) fn folded(text: &str) -> String {
+pub(crate) fn folded(text: &str) -> String {
     said::words(text).join(" ")
 }
 
