@@ -113,6 +113,7 @@ const PARSED: &[(&str, &str)] = &[
     ("nacre sync remove", "it needs a second machine; `sync.rs` runs it"),
     ("nacre sync join", "it asks for the phrase of another machine; `sync.rs` runs it"),
     ("nacre sync status --deleted", "it needs a deletion on a synced machine; `sync.rs` runs it"),
+    ("nacre changes --device", "it needs a second machine; `sync.rs` runs it"),
     ("nacre show 12 --as-of", "it needs a memory that is a day old; `sync.rs` runs it"),
     ("nacre mcp", "it waits for a client; `hostile.rs` and `scripts/clients` run it"),
     (

@@ -243,7 +243,7 @@ pub(crate) fn is_word(c: char) -> bool {
 }
 
 /// Tells whether a script does not separate words by spaces, or builds words from syllables as Korean does.
-fn is_spaceless(c: char) -> bool {
+pub(crate) fn is_spaceless(c: char) -> bool {
     matches!(c,
         '\u{0e01}'..='\u{0e5b}'       // Thai
         | '\u{0e81}'..='\u{0edf}'     // Lao

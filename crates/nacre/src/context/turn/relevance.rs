@@ -526,20 +526,31 @@ fn add_foreign(terms: &mut Vec<Term>, run: &str, name: bool, before: &[String], 
     }
 }
 
+/// Compiles the pattern of sentences that introduce a name, for these classes of letters.
+fn introductions(upper: &str, letters: &str, lower: &str) -> Regex {
+    let word = format!("{upper}[{letters}0-9_-]+");
+    let kin = format!("(?:user's|my|our|his|her|their) (?:{lower}+ )?{lower}+,? ");
+    // A single capitalised word after `is` may be anything: PostgreSQL, Friday.
+    let forms = [
+        format!("(?:called|named) ([{letters}0-9_-]+)"),
+        format!("(?:is|are|by) ({word}) ({word})"),
+        format!("{kin}({word})(?: ({word}))?"),
+        format!("([{letters}][{letters}0-9_-]+) is (?:the user's|my|our)"),
+    ];
+    let boundary = if letters.starts_with('A') { r"(?-u:\b)" } else { r"\b" };
+    let [called, is, kin, own] = forms;
+    let pattern = format!("{boundary}{called}|{boundary}{is}|{boundary}{kin}|{boundary}{own}{boundary}");
+    Regex::new(&pattern).expect("a constant pattern")
+}
+
 /// Returns the names that a text introduces: `a dog called Luna`, `the manager is Tomas Eriksen`, `her sister Ingrid`,
 /// `Tidepool is the user's project`.
 fn own_names(text: &str) -> impl Iterator<Item = &str> {
-    static NAMES: LazyLock<Regex> = LazyLock::new(|| {
-        let name = r"(\p{Lu}[\p{L}\d_-]+)(?: (\p{Lu}[\p{L}\d_-]+))?";
-        // A single capitalised word after `is` may be anything: PostgreSQL, Friday.
-        let both = r"(\p{Lu}[\p{L}\d_-]+) (\p{Lu}[\p{L}\d_-]+)";
-        let kin = r"(?:user's|my|our|his|her|their) (?:\p{Ll}+ )?\p{Ll}+,? ";
-        Regex::new(&format!(
-            r"\b(?:called|named) ([\p{{L}}\d_-]+)|\b(?:is|are|by) {both}|\b{kin}{name}|\b(\p{{L}}[\p{{L}}\d_-]+) is (?:the user's|my|our)\b"
-        ))
-        .expect("a constant pattern")
-    });
-    NAMES
+    // Compiled for ASCII, the pattern takes a tenth of the time, and most texts need no other.
+    static ASCII: LazyLock<Regex> = LazyLock::new(|| introductions("[A-Z]", "A-Za-z", "[a-z]"));
+    static OTHER: LazyLock<Regex> = LazyLock::new(|| introductions(r"\p{Lu}", r"\p{L}", r"\p{Ll}"));
+    let names = if text.is_ascii() { &ASCII } else { &OTHER };
+    names
         .captures_iter(text)
         .flat_map(|found| found.iter().skip(1).flatten().map(|name| name.as_str()).collect::<Vec<_>>())
 }

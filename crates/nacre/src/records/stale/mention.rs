@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::base::named::named;
+use crate::index::analyse::{is_spaceless, is_word};
 
 /// The maximum number of names that are taken from one memory, and of characters of a name.
 const MAX_MENTIONS: usize = 200;
@@ -119,12 +120,6 @@ static FLAG: LazyLock<Regex> = LazyLock::new(|| {
 /// Text between back quotes.
 static SPAN: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"`([^`\n]{2,200})`").expect("a constant pattern"));
-/// A run of characters that paths are made of. Scripts without spaces end it.
-static PATH: LazyLock<Regex> = LazyLock::new(|| {
-    let scripts = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}";
-    Regex::new(&format!(r"[[\p{{L}}\p{{M}}\p{{N}}_.@+~:\\/#%$\-\[\]]--[{scripts}]]+"))
-        .expect("a constant pattern")
-});
 static VERSION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:(?P<name>@?[A-Za-z][\w./-]*?)(?:@|==|=|>=|\^|~))?[v^~=<>]*(?P<version>\d+(?:\.\d+){1,3}(?:-[0-9A-Za-z.]+)?)$")
         .expect("a constant pattern")
@@ -162,11 +157,17 @@ fn bare(word: &str) -> &str {
 
 /// Returns what may be paths of files and folders, relative to the root of a project.
 fn paths(text: &str) -> BTreeSet<String> {
-    let mut found: BTreeSet<String> = PATH.find_iter(text).filter_map(|run| path(run.as_str())).collect();
+    let runs = text.split(|c| !is_of_path(c)).filter(|run| !run.is_empty());
+    let mut found: BTreeSet<String> = runs.filter_map(path).collect();
     // A name with spaces, between back quotes.
     let spans = SPAN.captures_iter(text).filter(|span| span[1].contains(' ') && span[1].contains('/'));
     found.extend(spans.filter_map(|span| path(&span[1])));
     found
+}
+
+/// Tells whether paths are made of such characters. Scripts without spaces end them.
+fn is_of_path(c: char) -> bool {
+    (is_word(c) && !is_spaceless(c)) || r"_.@+~:\/#%$-[]".contains(c)
 }
 
 fn path(run: &str) -> Option<String> {
