@@ -155,12 +155,13 @@ pub(super) fn find(text: &str, has_name: bool, longest: usize, found: &mut Vec<R
     }
 }
 
-/// Tells whether six characters are apart, each with a space after it: the least that [`SPELLED`] takes.
+/// Tells whether six characters are apart, each with white space after it: the least that [`SPELLED`] takes.
 fn is_spelled(text: &[u8]) -> bool {
-    let alternates = |part: &[u8]| {
-        part.chunks(2).all(|two| two[0].is_ascii_graphic() && two.get(1).is_none_or(|end| *end == b' '))
-    };
-    text.windows(11).any(alternates)
+    let mut count = 0;
+    text.split(u8::is_ascii_whitespace).any(|word| {
+        count = if word.len() == 1 { count + 1 } else { 0 };
+        count == 6
+    })
 }
 
 /// Adds the runs of a line that look generated and that a word of access introduces, or follows closely.
