@@ -71,7 +71,7 @@ struct Effort {
     tokens: usize,
 }
 
-const FULL_EFFORT: Effort = Effort { words: 8, candidates: 32, readings: 6, tokens: 320 };
+const FULL_EFFORT: Effort = Effort { words: 8, candidates: 32, readings: 6, tokens: 128 };
 /// For each of many statements: common words match many passages, and take most of the time.
 const QUICK_EFFORT: Effort = Effort { words: 4, candidates: 8, readings: 0, tokens: 0 };
 /// How near in meaning to the new statement, by its words, one must be that is read together with it.
