@@ -188,6 +188,10 @@ fn find_named(next: NextName, text: &str, found: &mut Vec<Range<usize>>) {
             continue;
         }
         at = end;
+        // Masked already: what follows is not the value.
+        if rest.trim_start_matches([' ', ':', '=', '"', '\'']).starts_with(MASK) {
+            continue;
+        }
         let is_variable = !name.chars().any(char::is_lowercase) && name.is_ascii();
         let lower = name.to_lowercase();
         let before = text[..range.start].trim_end_matches(['_', '-', ' ']);
@@ -359,6 +363,7 @@ impl Reader<'_> {
     fn value(mut self) -> Option<Range<usize>> {
         while let Some(next) = self.text[self.at..].chars().next() {
             match next {
+                '[' if self.text[self.at..].starts_with(MASK) => return None,
                 '\n' => {
                     self.lines += 1;
                     self.at += 1;
@@ -871,6 +876,17 @@ mod tests {
             "Api_Key-v2: d0taCYhhB85RCyKanNBoWbGk",
         ] {
             assert!(text(secret).contains(MASK), "{secret}");
+        }
+    }
+
+    #[test]
+    fn what_follows_a_masked_value_was_masked_the_second_time() {
+        for given in
+            ["password hunter22! : aaaaab", "machine example.org login bob password s3cret!Pw : aaaaab"]
+        {
+            let once = text(given).into_owned();
+            assert!(once.contains(MASK), "{once}");
+            assert_eq!(text(&once), once);
         }
     }
 
