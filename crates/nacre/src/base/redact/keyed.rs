@@ -197,8 +197,12 @@ fn find_named(next: NextName, text: &str, found: &mut Vec<Range<usize>>) {
         let before = text[..range.start].trim_end_matches(['_', '-', ' ']);
         // `PublicKeyToken`; "palabra clave" is a keyword; to pin a version.
         let is_public = ends_with_word(before, "public") || ends_with_word(before, "publickey");
-        let is_verb =
-            lower == "pin" && !is_variable && !OWNERS.iter().any(|owner| ends_with_word(before, owner));
+        // `"pin": "5626"`
+        let is_key = rest.starts_with("\": \"") || rest.starts_with("\":\"");
+        let is_verb = lower == "pin"
+            && !is_variable
+            && !is_key
+            && !OWNERS.iter().any(|owner| ends_with_word(before, owner));
         if is_public || is_verb || (lower == "clave" && ends_with_word(before, "palabra")) {
             continue;
         }
@@ -206,7 +210,7 @@ fn find_named(next: NextName, text: &str, found: &mut Vec<Range<usize>>) {
             () if lower == "key" => key_kind(text, range.start),
             // A verb, unless a sign or "is" follows.
             () if lower == "pass" && !is_variable && !is_noun(&text[end..]) => continue,
-            () if lower.starts_with("pin") => Kind::Pin,
+            () if lower.starts_with("pin") || ends_with_word(&lower, "pin") => Kind::Pin,
             () if CODES.contains(&lower.as_str()) => Kind::Code,
             () if PASSWORDS.contains(&lower.as_str()) => Kind::Password { is_variable },
             () => Kind::Key { is_variable },
@@ -873,6 +877,8 @@ mod tests {
             "Datenbankpasswort: Winter24!",
             "Ihr Anmeldecode lautet 618087",
             "PASSWORD_PRODUCTION=hunter2!x",
+            "Le code PIN: 6306",
+            "{\"user\": \"nora\", \"pin\": \"5626\"}",
             "Api_Key-v2: d0taCYhhB85RCyKanNBoWbGk",
         ] {
             assert!(text(secret).contains(MASK), "{secret}");
@@ -922,6 +928,7 @@ mod tests {
             "secret: true",
             "api_key: YOUR_API_KEY",
             "password: ********",
+            "{\"pin\": \"latest\", \"led\": {\"pin\": 13}}",
             "token: Token2",
             "Ask for the api key: it is with Ada",
             "Wachtwoord vergeten?",
