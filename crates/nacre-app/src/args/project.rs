@@ -25,7 +25,7 @@ pub struct Extract {
     /// Remove the project and its items; the folder stays unchanged
     #[arg(long, requires = "project", conflicts_with = "folder")]
     pub forget: bool,
-    /// Who reads the documents after the rules: rules (no model), command (`distil.command`) or llm (the model in `[llm]`)
+    /// The reader of the documents after the rules: rules (no model), command (`distil.command`) or llm (the model in `[llm]`)
     /// [default: `extract.by`]
     #[arg(long, value_name = "HOW", value_parser = extract_by, conflicts_with = "forget")]
     pub by: Option<ExtractBy>,

@@ -454,7 +454,7 @@ pub struct Extract {
 }
 
 named! {
-    /// Who takes items out of a project's documents.
+    /// The reader that takes items out of a project's documents.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum ExtractBy {

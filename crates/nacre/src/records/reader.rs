@@ -1,15 +1,27 @@
 //! A program or a model that a person named, which reads text and answers with JSON. Conversations and documents reach either in
 //! this way only, and every request counts towards the limit of the day ([`meter`](super::meter)).
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::meter::{self, metered};
+use crate::base::text::cut;
 use crate::base::{Error, Result};
 use crate::group::View;
 use crate::index::embed::http::{ChatAnswer, ChatQuestion};
 
 /// Asks a program or a model about a text.
 type Ask = dyn Fn(&str) -> Result<ChatAnswer>;
+
+/// Reads the JSON of an answer, which may be in a code block. The error says what is wrong with it.
+pub(crate) fn read_form<T: DeserializeOwned>(answer: &str) -> Result<T, String> {
+    let answer = answer.trim();
+    let fenced = answer.strip_prefix("```json").or_else(|| answer.strip_prefix("```"));
+    let bare = fenced.and_then(|rest| rest.trim_end().strip_suffix("```")).unwrap_or(answer).trim();
+    serde_json::from_str(bare).map_err(|problem| {
+        format!("is not the JSON object that was asked for: {}", cut(&problem.to_string(), 120))
+    })
+}
 
 /// The task of a reader.
 #[derive(Clone, Copy)]

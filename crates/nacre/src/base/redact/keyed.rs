@@ -29,7 +29,7 @@ const OWNERS: [&str; 12] =
 /// The most words between a name and its value.
 const MAX_WORDS: usize = 6;
 
-/// The parts that may follow a name in ASCII. A part comes before its own beginning.
+/// The parts that may follow a name in ASCII. The longer of two that begin alike comes first.
 const ENDINGS: [&str; 20] = [
     "base64",
     "base",

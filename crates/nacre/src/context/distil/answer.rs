@@ -11,6 +11,7 @@ use super::{Finding, Kind};
 use crate::base::frame::{is_injected, one_line, strip_injected};
 use crate::base::redact;
 use crate::base::text::cut;
+use crate::records::reader::read_form;
 use crate::records::session::own_words;
 use crate::records::session::{IndexedMessage, Speaker};
 
@@ -109,12 +110,7 @@ pub(crate) struct AcceptedAnswer {
 
 /// Reads an answer. The error says what is wrong with it as a whole.
 pub(crate) fn read_answer(batch: &Batch<'_>, answer: &str) -> Result<AcceptedAnswer, String> {
-    let answer = answer.trim();
-    let fenced = answer.strip_prefix("```json").or_else(|| answer.strip_prefix("```"));
-    let bare = fenced.and_then(|rest| rest.trim_end().strip_suffix("```")).unwrap_or(answer).trim();
-    let form: AnswerForm = serde_json::from_str(bare).map_err(|problem| {
-        format!("is not the JSON object that was asked for: {}", cut(&problem.to_string(), 120))
-    })?;
+    let form: AnswerForm = read_form(answer)?;
     if form.memories.len() > MAX_MEMORIES {
         return Err(format!("has {} memories; the limit is {MAX_MEMORIES}", form.memories.len()));
     }

@@ -109,8 +109,8 @@ pub(crate) fn all(db: &Connection) -> Result<Vec<Item>> {
     Ok(list(db, &Filter::default(), usize::MAX)?.0.into_iter().map(|of| of.item).collect())
 }
 
-/// Replaces the items that rules found in a file, and follows those of a model. An item that exists already keeps its id, its time and its passage. Returns
-/// how many are new and how many were removed.
+/// Replaces the items that rules found in a file, and updates the lines of those that a model found. An item that exists already
+/// keeps its id, its time and its passage. Returns how many are new and how many were removed.
 pub(super) fn replace(
     db: &Connection,
     writer: &mut Writer<'_>,

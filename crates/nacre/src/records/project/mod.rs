@@ -1,8 +1,8 @@
 //! Projects: the folders in which people and agents work, knowledge extracted from their files, and tasks.
 //!
-//! An item is a row that cites its file and line, and a passage (`--scope items`). Rules find items, and a model of the
-//! person may find more (`model`). Items are derived data: extraction follows the files by size, time and hash, as the index follows documents, and a statement that
-//! is removed from its file is removed here. Only a person names folders, so that no agent can have a file of
+//! An item is a row that cites its file and line, and a passage (`--scope items`). Rules find items, and the person's model may
+//! find more (`model`). Items are derived data: extraction follows the files by size, time and hash, as the index follows
+//! documents, and a statement that is removed from its file is removed here. Only a person names folders, so that no agent can have a file of
 //! its choice read. Tasks are rows that people and agents write.
 
 pub(crate) mod current;

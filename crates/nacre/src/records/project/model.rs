@@ -1,8 +1,8 @@
 //! Items that a program or a model of the person finds in documents, after the rules.
 //!
 //! Documents are read section by section. The items of a request, and the marks of the sections that it covered, are written in
-//! one transaction, so that a run that is killed or fails loses what it paid for last and nothing else, and the next run goes on
-//! behind it. A section whose text is unchanged is never sent again. Documents that are private are not sent.
+//! one transaction, so that a run that is killed or fails loses what it paid for last and nothing else, and the next run continues
+//! there. A section whose text is unchanged is never sent again. Documents that are private are not sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ use crate::store::{Connection, Wait, audit};
 /// How a model reads the documents of a project.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ModelOptions {
-    /// Who reads them; `None`: as the settings say.
+    /// The reader; `None`: that of the settings.
     pub by: Option<ExtractBy>,
     /// Whether sections that were read before are read again.
     pub again: bool,
@@ -38,7 +38,7 @@ pub struct ModelOptions {
 /// The items that a model found.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ModelReport {
-    /// Who read the documents: `command` or the name of a model.
+    /// The reader of the documents: `command` or the name of a model.
     pub by: String,
     /// The number of sections that were read.
     pub sections: usize,

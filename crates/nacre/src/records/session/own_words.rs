@@ -198,7 +198,7 @@ fn unquoted(text: &str) -> String {
             kept.push_str(quoted);
             kept.push(open);
         } else {
-            // Whoever quotes a sentence says something about it, which is not to be read without it.
+            // The sentence that introduces a quotation is left out with it.
             let line = kept.rfind('\n').map_or(0, |at| at + 1);
             let sentence = kept[line..].rfind(['.', '!', '?']).map_or(line, |at| line + at + 1);
             kept.truncate(sentence);

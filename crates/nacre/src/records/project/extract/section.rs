@@ -13,6 +13,7 @@ use super::{FoundItem, ItemType, MAX_TITLE_CHARS, cut, found};
 use crate::base::frame::{is_injected, one_line, strip_injected};
 use crate::base::markdown::{Block, plain, walk};
 use crate::base::redact;
+use crate::records::reader::read_form;
 
 /// The most tokens of an answer.
 pub(in super::super) const MAX_ANSWER_TOKENS: u64 = 3_000;
@@ -258,12 +259,7 @@ pub(in super::super) struct AcceptedItems {
 
 /// Reads an answer. The error says what is wrong with it as a whole.
 pub(in super::super) fn read_answer(batch: &Batch, answer: &str) -> Result<AcceptedItems, String> {
-    let answer = answer.trim();
-    let fenced = answer.strip_prefix("```json").or_else(|| answer.strip_prefix("```"));
-    let bare = fenced.and_then(|rest| rest.trim_end().strip_suffix("```")).unwrap_or(answer).trim();
-    let form: AnswerForm = serde_json::from_str(bare).map_err(|problem| {
-        format!("is not the JSON object that was asked for: {}", cut(&problem.to_string(), 120))
-    })?;
+    let form: AnswerForm = read_form(answer)?;
     if form.items.len() > MAX_ITEMS {
         return Err(format!("has {} items; the limit is {MAX_ITEMS}", form.items.len()));
     }
