@@ -1,14 +1,11 @@
 """Trains the layers of the compiled-in reader that judge two texts: KEY=VALUE ...; training/README.md has the calls.
 
-The token rows and, unless `init=mini`, the first weights come from crates/nacre/model/reader.bin. FOLDER has `vocab.txt` (the published
-vocabulary), `data.json.gz` and, for `init=mini`, `mini.npz` (the published layers, in 8 bits). `data.json.gz` has
+FOLDER (`folder=`) is made by gather_judge.py. `model=mpnet` trains a teacher from `teacher.npz` (pack_teacher.py); otherwise the token rows come from
+crates/nacre/model/reader.bin and the first weights from `mini.npz`, or from the reader with `init=reader`.
 
-- pairs: {a, b, l, s}: two statements, a label (contradicting, updating, compatible, unrelated), the name of the set;
-- worlds: {s, t, c}: the statements of one memory in order of time, and which of them conflict: [place, place, label];
-- notes: {name, lines: [[heading, line]], ps: [{q, g, s}]}: messages with the lines that help (g) or are outdated (s);
-- texts: ordinary sentences. What the reader in the repository says of them, whether they last or help, is learned from it.
-
-`round=1` trains for weights in 4 bits. `test=A,B` leaves sets out and reports on them. `out=FILE` has the weights, in 4 bits, for pack_judge.py.
+A teacher writes what it thinks of every comparison (`soft=FILE`); students learn from the means of several (`teachers=A,B`), beside the labels.
+`nli=EPOCHS` trains on `nli.jsonl.gz` first, if the folder has it. `test=A,B` leaves sets out and reports on them. `round=1` trains for weights in 4 bits.
+`out=FILE` has the weights of a student, in 4 bits, for pack_judge.py.
 """
 import functools, gzip, json, os, random, sys, time
 import numpy as np, torch, torch.nn as nn, torch.nn.functional as F
@@ -16,45 +13,46 @@ from tokenizers import BertWordPieceTokenizer
 from reader_file import ReaderFile
 
 args = dict(a.split("=", 1) for a in sys.argv[1:])
-FOLDER = args.get("folder", ".train")
-NAME = args.get("name", "run")
+FOLDER, NAME, MODEL = args.get("folder", ".train"), args.get("name", "run"), args.get("model", "mini")
 TEST = set(filter(None, args.get("test", "").split(",")))
 EPOCHS, LR, SEED = int(args.get("epochs", 8)), float(args.get("lr", 6e-5)), int(args.get("seed", 1))
-WORLD = float(args.get("world", 1.0))  # weight of the pairs of worlds
+WORLD = float(args.get("world", 1.0))  # weight of the pairs of memories
+SOFT = float(args.get("softly", 2.0))  # weight of what the teachers think
+ROUND = args.get("round") == "1"
 LABELS = {"contradicting": 1, "updating": 2, "compatible": 0, "unrelated": 0}
+CONFLICT, LASTS, HELPS = slice(0, 3), 3, 4
+MOST = 62  # tokens of one text
 random.seed(SEED); np.random.seed(SEED); torch.manual_seed(SEED)
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 reader = ReaderFile("crates/nacre/model/reader.bin")
-tokenizer = BertWordPieceTokenizer(os.path.join(FOLDER, "vocab.txt"), lowercase=True)
-CLS, SEP = 101, 102
+words = BertWordPieceTokenizer(os.path.join(FOLDER, "vocab.txt"), lowercase=True)
 
 
 @functools.lru_cache(maxsize=None)
-def tokens(text, most=62):
-    return tokenizer.encode(text[:600], add_special_tokens=False).ids[:most]
+def tokens(text):
+    return tuple(words.encode(text[:600], add_special_tokens=False).ids[:MOST])
 
 
 def pair(a, b):
-    return [CLS] + tokens(a) + [SEP] + tokens(b) + [SEP]
+    return [101, *tokens(a), 102, *tokens(b), 102]
 
 
 def in_four_bits(w):
     """The weights as the reader's file has them: of every 32, the largest is -8 times their scale."""
     g = w.view(w.shape[0], -1, 32)
-    top = g.gather(2, g.abs().argmax(2, keepdim=True))
-    scale = (top / -8).half().float()
+    scale = (g.gather(2, g.abs().argmax(2, keepdim=True)) / -8).half().float()
     scale = torch.where(scale == 0, torch.full_like(scale, 1e-4), scale)
-    return ((g / scale).round().clamp(-8, 7) * scale).view_as(w)
-
-
-ROUND = args.get("round") == "1"
+    return (g / scale).round().clamp(-8, 7), scale
 
 
 def linear(layer, x):
     """Multiplies by rounded weights while the gradient passes as if they were not, so that training allows for the rounding."""
     w = layer.weight
-    return F.linear(x, w + (in_four_bits(w) - w).detach() if ROUND else w, layer.bias)
+    if ROUND:
+        codes, scale = in_four_bits(w)
+        w = w + ((codes * scale).view_as(w) - w).detach()
+    return F.linear(x, w, layer.bias)
 
 
 class Layer(nn.Module):
@@ -73,26 +71,25 @@ class Layer(nn.Module):
 
 
 class Judge(nn.Module):
-    def __init__(self, count=6):
-        super().__init__()
-        as_buffer = lambda a: torch.tensor(a)
-        self.register_buffer("rows", as_buffer(reader.rows)); self.register_buffer("places", as_buffer(reader.places))
-        self.register_buffer("gain", as_buffer(reader.norm[0])); self.register_buffer("bias", as_buffer(reader.norm[1]))
-        self.layers = nn.ModuleList(Layer() for _ in range(count))
-        self.heads = nn.Linear(384, 5)
+    """The judging layers of the reader, as crates/nacre-encoder has them."""
 
-    def forward(self, ids, mask):
+    def __init__(self):
+        super().__init__()
+        for name, a in (("rows", reader.rows), ("places", reader.places), ("gain", reader.norm[0]), ("bias", reader.norm[1])):
+            self.register_buffer(name, torch.tensor(a))
+        self.layers = nn.ModuleList(Layer() for _ in range(6))
+        self.heads, self.nli = nn.Linear(384, 5), nn.Linear(384, 3)
+
+    def vector(self, ids, mask):
         drop = 0.1 if self.training else 0.0
         x = F.layer_norm(self.rows[ids] + self.places[: ids.shape[1]], (384,), self.gain, self.bias, 1e-12)
-        x = F.dropout(x, drop)
-        wide = mask[:, None, None, :].bool()
+        x, wide = F.dropout(x, drop), mask[:, None, None, :].bool()
         for layer in self.layers:
             x = layer(x, wide, drop)
         m = mask[..., None].to(x.dtype)
-        v = (x * m).sum(1) / m.sum(1)
-        return self.heads(F.dropout(v, drop)).float()
+        return F.dropout((x * m).sum(1) / m.sum(1), drop)
 
-    def load(self, layers, heads=None):
+    def load(self, layers):
         t = lambda a: torch.tensor(np.asarray(a, np.float32))
         with torch.no_grad():
             for mine, l in zip(self.layers, layers):
@@ -100,29 +97,59 @@ class Judge(nn.Module):
                     getattr(mine, part).weight.copy_(t(l[part])); getattr(mine, part).bias.copy_(t(l[part + "_b"]))
                 for part in ("n1", "n2"):
                     getattr(mine, part).weight.copy_(t(l[part][0])); getattr(mine, part).bias.copy_(t(l[part][1]))
-            if heads is not None:
-                self.heads.weight.copy_(t(heads[0])); self.heads.bias.copy_(t(heads[1]))
         return self
 
+    def load_heads(self):
+        with torch.no_grad():
+            self.heads.weight.copy_(torch.tensor(reader.heads)); self.heads.bias.copy_(torch.tensor(reader.biases))
+        return self
 
-def published():
-    z = np.load(os.path.join(FOLDER, "mini.npz"))
-    def get(k):
-        w = z[k].astype(np.float32)
-        return w * z[k + ".s"].astype(np.float32) if k + ".s" in z.files else w
-    out = []
-    for i in range(6):
-        g = lambda k: get(f"layer.{i}.{k}")
-        a = "attention.self."
-        out.append({
-            "qkv": np.concatenate([g(a + p + ".weight") for p in ("query", "key", "value")]),
-            "qkv_b": np.concatenate([g(a + p + ".bias") for p in ("query", "key", "value")]),
-            "out": g("attention.output.dense.weight"), "out_b": g("attention.output.dense.bias"),
-            "n1": [g("attention.output.LayerNorm.weight"), g("attention.output.LayerNorm.bias")],
-            "wide": g("intermediate.dense.weight"), "wide_b": g("intermediate.dense.bias"),
-            "narrow": g("output.dense.weight"), "narrow_b": g("output.dense.bias"),
-            "n2": [g("output.LayerNorm.weight"), g("output.LayerNorm.bias")]})
-    return out
+    def published(self):
+        z = np.load(os.path.join(FOLDER, "mini.npz"))
+        out = []
+        for i in range(6):
+            get = lambda k: z[f"layer.{i}.{k}"].astype(np.float32) * (z[f"layer.{i}.{k}.s"].astype(np.float32) if f"layer.{i}.{k}.s" in z.files else 1)
+            a = "attention.self."
+            out.append({
+                "qkv": np.concatenate([get(a + p + ".weight") for p in ("query", "key", "value")]),
+                "qkv_b": np.concatenate([get(a + p + ".bias") for p in ("query", "key", "value")]),
+                "out": get("attention.output.dense.weight"), "out_b": get("attention.output.dense.bias"),
+                "n1": [get("attention.output.LayerNorm.weight"), get("attention.output.LayerNorm.bias")],
+                "wide": get("intermediate.dense.weight"), "wide_b": get("intermediate.dense.bias"),
+                "narrow": get("output.dense.weight"), "narrow_b": get("output.dense.bias"),
+                "n2": [get("output.LayerNorm.weight"), get("output.LayerNorm.bias")]})
+        return self.load(out)
+
+
+class Teacher(nn.Module):
+    """all-mpnet-base-v2 with the heads of the judge. Its vocabulary is that of the reader, four places later."""
+
+    def __init__(self):
+        super().__init__()
+        from transformers import MPNetConfig, MPNetModel
+        z = np.load(os.path.join(FOLDER, "teacher.npz"))
+        self.body = MPNetModel(MPNetConfig(vocab_size=30527, max_position_embeddings=514, relative_attention_num_buckets=32, layer_norm_eps=1e-5), add_pooling_layer=False)
+        state = {}
+        for k in z.files:
+            if k.endswith(".s") or k == "kept": continue
+            state[k] = torch.tensor(z[k].astype(np.float32) * (z[k + ".s"].astype(np.float32) if k + ".s" in z.files else 1))
+        rows = torch.zeros(30527, 768); rows[torch.tensor(z["kept"].astype(np.int64))] = state["embeddings.word_embeddings.weight"]
+        state["embeddings.word_embeddings.weight"] = rows
+        missing = self.body.load_state_dict(state, strict=False).missing_keys
+        assert not [k for k in missing if "position_ids" not in k], missing
+        self.heads, self.nli = nn.Linear(768, 5), nn.Linear(768, 3)
+
+    def vector(self, ids, mask):
+        # [CLS] 101 and [SEP] 102 are <s> 0 and </s> 2; other tokens move by four, padding is 1.
+        moved = torch.where(ids == 101, 0, torch.where(ids == 102, 2, ids + 4))
+        moved = torch.where(mask.bool(), moved, 1)
+        x = self.body(input_ids=moved, attention_mask=mask).last_hidden_state
+        m = mask[..., None].to(x.dtype)
+        return F.dropout((x * m).sum(1) / m.sum(1), 0.1, self.training)
+
+
+def heads(net, seqs):
+    return net.heads(net.vector(*batch(seqs))).float()
 
 
 def batch(seqs):
@@ -133,45 +160,78 @@ def batch(seqs):
     return ids.to(DEVICE), mask.to(DEVICE)
 
 
-def judge(net, seqs, size=1024):
-    net.eval(); order = sorted(range(len(seqs)), key=lambda i: len(seqs[i])); out = np.zeros((len(seqs), 5), np.float32)
+def judge(net, pairs, size=512):
+    net.eval(); seqs = [pair(a, b) for a, b in pairs]
+    order = sorted(range(len(seqs)), key=lambda i: len(seqs[i])); out = np.zeros((len(seqs), 5), np.float32)
     with torch.no_grad(), torch.autocast(DEVICE, dtype=torch.bfloat16):
         for i in range(0, len(order), size):
             at = order[i : i + size]
-            out[at] = net(*batch([seqs[j] for j in at])).cpu().numpy()
+            out[at] = heads(net, [seqs[j] for j in at]).cpu().numpy()
+    net.train()
     return out
 
 
+def shares(o):
+    """The share of the two heads of conflict, as in `index/reader.rs`."""
+    return torch.tensor(o[:, CONFLICT]).softmax(-1)[:, 1:].sum(-1).numpy()
+
+
 def conflict_odds(net, pairs):
-    """The mean over both orders of the share of the two heads of conflict, as in `index/reader.rs`."""
-    share = lambda o: torch.tensor(o[:, :3]).softmax(-1)[:, 1:].sum(-1).numpy()
-    p = (share(judge(net, [pair(a, b) for a, b in pairs])) + share(judge(net, [pair(b, a) for a, b in pairs]))) / 2
-    p = np.clip(p, 1e-6, 1 - 1e-6)
+    p = np.clip((shares(judge(net, pairs)) + shares(judge(net, [(b, a) for a, b in pairs]))) / 2, 1e-6, 1 - 1e-6)
     return np.log(p / (1 - p))
 
 
 data = json.load(gzip.open(os.path.join(FOLDER, "data.json.gz"), "rt"))
-old = Judge().load(reader.judge, (reader.heads, reader.biases)).to(DEVICE)
+TEXTS = data["texts"]
 
-# Nearness by words' rows: which pairs of a memory the program would compare.
+
 def light(texts):
+    """Vectors from the words' rows alone: which texts the program would compare."""
     rows = reader.rows - reader.rows.mean(0)
     common = {}
     for t in texts:
         for i in set(tokens(t)): common[i] = common.get(i, 0) + 1
     v = np.stack([sum((rows[i] * (0.02 / (0.02 + common[i] / len(texts))) for i in tokens(t)), np.zeros(384)) for t in texts])
-    return v / (np.linalg.norm(v, axis=1, keepdims=True) + 1e-9)
+    return (v / (np.linalg.norm(v, axis=1, keepdims=True) + 1e-9)).astype(np.float32)
+
 
 train_pairs = [p for p in data["pairs"] if p["s"] not in TEST]
-train_worlds = [w for w in data["worlds"] if w["s"] not in TEST]
 for w in data["worlds"]:
     v = light(w["t"]); w["near"] = v @ v.T; w["bad"] = {(i, j) for i, j, _ in w["c"]}
-all_statements = [t for w in train_worlds for t in w["t"]]
-notes = [n for n in data["notes"] if n["name"] not in TEST]
-for n in notes:
+train_worlds = [w for w in data["worlds"] if w["s"] not in TEST]
+for n in data["notes"]:
     n["texts"] = [(h + ": " if h else "") + t for h, t in n["lines"]]
-    if n["ps"]:
-        v = light(n["texts"] + [p["q"] for p in n["ps"]]); n["sim"] = v[len(n["texts"]):] @ v[: len(n["texts"])].T
+    for kind in ("ps", "qs"):
+        if n[kind]:
+            v = light(n["texts"] + [p["q"] for p in n[kind]]); sim = v[len(n["texts"]):] @ v[: len(n["texts"])].T
+            for p, s in zip(n[kind], sim): p["near"] = [int(i) for i in np.argsort(-s)[:40]]
+notes = [n for n in data["notes"] if n["name"].split("-")[0] not in TEST and n["name"] not in TEST]
+
+
+def near_pairs(w, most=12):
+    count = len(w["t"])
+    return sorted({(min(i, int(j)), max(i, int(j))) for i in range(count) for j in np.argsort(-w["near"][i])[1 : most + 1]} | w["bad"])
+
+
+def comparisons():
+    """Pairs of statements that a teacher judges: the labelled ones, the near ones of each memory, and near ones of different pairs."""
+    out = [(p["a"], p["b"]) for p in train_pairs]
+    for w in train_worlds: out += [(w["t"][i], w["t"][j]) for i, j in near_pairs(w)]
+    texts = sorted({t for p in train_pairs for t in (p["a"], p["b"])})
+    v = light(texts)
+    for i in range(0, len(texts), 1000):
+        for k, row in enumerate(np.argsort(-(v[i : i + 1000] @ v.T))[:, 1:4]): out += [(texts[i + k], texts[int(j)]) for j in row]
+    return list(dict.fromkeys(out))
+
+
+def askings():
+    """Messages with statements that a teacher judges."""
+    out = [(p["q"], n["texts"][i]) for n in notes for p in n["ps"] for i in dict.fromkeys(p["near"][:20] + p["g"])]
+    dice = random.Random(7)
+    memories = [n["texts"] for n in notes]
+    asked = [p["q"] for n in notes for p in n["ps"]]
+    for q in asked: out += [(q, t) for t in dice.sample(dice.choice(memories), 3)]
+    return list(dict.fromkeys(out))
 
 
 def world_pairs():
@@ -191,42 +251,22 @@ def world_pairs():
 
 
 def find_hard(net):
-    """Notes the pairs of each memory that are taken for conflicts most, and are none."""
+    """Notes what the model is most wrong about: pairs of a memory that are no conflicts, and statements that do not help."""
     for w in train_worlds:
-        all_pairs = [(i, j) for i in range(len(w["t"])) for j in range(i + 1, len(w["t"])) if (i, j) not in w["bad"]]
-        s = judge(net, [pair(w["t"][i], w["t"][j]) for i, j in all_pairs], size=4096)
-        p = torch.tensor(s[:, :3]).softmax(-1)[:, 1:].sum(-1).numpy()
+        all_pairs = [p for p in near_pairs(w, 25) if p not in w["bad"]]
+        p = shares(judge(net, [(w["t"][i], w["t"][j]) for i, j in all_pairs]))
         w["hard"] = [all_pairs[k] for k in np.argsort(-p)[: len(w["t"])] if p[k] > 0.2]
+    asked = [(p, n["texts"][i], i) for n in notes for p in n["ps"] for i in p["near"][:30] if i not in p["g"] and i not in p["s"]]
+    for p, _, _ in asked: p["hard"] = []
+    for (p, _, i), odds in zip(asked, judge(net, [(p["q"], t) for p, t, _ in asked])[:, HELPS]):
+        if odds > -2: p["hard"].append((float(odds), i))
+    for p, _, _ in asked: p["hard"] = sorted(p["hard"])[-4:]
 
 
-# What the present reader says: lasts, helps.
-TEXTS = data["texts"]
-keep_in = [("" if random.random() < 0.4 else TEXTS[random.randrange(len(TEXTS))], t) for t in TEXTS[:8000] + all_statements[:4000]]
-help_in = []
-for n in notes:
-    for k, p in enumerate(n["ps"]):
-        for i in list(np.argsort(-n["sim"][k])[:8]) + [random.randrange(len(n["texts"])) for _ in range(4)]:
-            help_in.append((p["q"], n["texts"][int(i)]))
-for t in TEXTS[8000:12000]:
-    help_in.append((t, random.choice(all_statements)))
-keep_old = judge(old, [pair(a, b) for a, b in keep_in])[:, 3]
-help_old = judge(old, [pair(a, b) for a, b in help_in])[:, 4]
-
-sharp_in, sharp = [], None
-if args.get("teachers"):
-    # The mean of several trained judges on everything that is compared: their doubts teach more than the labels alone.
-    sharp_in = [(p["a"], p["b"]) for p in train_pairs]
-    for w in train_worlds:
-        seen = set()
-        for i in range(len(w["t"])):
-            for j in np.argsort(-w["near"][i])[1:13]:
-                seen.add((min(i, int(j)), max(i, int(j))))
-        sharp_in += [(w["t"][i], w["t"][j]) for i, j in sorted(seen | w["bad"])]
-    total = 0
-    for f in args["teachers"].split(","):
-        net = Judge().to(DEVICE); net.load_state_dict(torch.load(f, map_location=DEVICE))
-        total = total + torch.tensor(judge(net, [pair(a, b) for a, b in sharp_in])[:, :3]).softmax(-1).numpy()
-    sharp = total / len(args["teachers"].split(","))
+def precision_and_recall(s, y, at):
+    o = np.argsort(-s); t = np.cumsum(y[o]); precision = t / np.arange(1, len(o) + 1); recall = t / y.sum()
+    r = {f"R@P{x}": round(float(max([b for a, b in zip(precision, recall) if a >= x], default=0)), 3) for x in (0.98, 0.95, 0.9, 0.8)}
+    return r | {f">{x}": (round(float(y[s > x].mean()), 3) if (s > x).any() else 0, round(float((s > x)[y].mean()), 3)) for x in at}
 
 
 def report(net):
@@ -234,125 +274,148 @@ def report(net):
     tp = [p for p in data["pairs"] if p["s"] in TEST]
     if tp:
         s = conflict_odds(net, [(p["a"], p["b"]) for p in tp]); y = np.array([LABELS[p["l"]] > 0 for p in tp])
-        o = np.argsort(-s); t = np.cumsum(y[o]); precision = t / np.arange(1, len(o) + 1); recall = t / y.sum()
-        r["pairs"] = {f"R@P{x}": round(float(max([b for a, b in zip(precision, recall) if a >= x], default=0)), 3) for x in (0.98, 0.95, 0.9)}
-        r["pairs"] |= {f">{x}": (round(float(y[s > x].mean()), 3) if (s > x).any() else 0, round(float((s > x)[y].mean()), 3)) for x in (0, 1, 2, 3)}
+        r["pairs"] = {"n": len(tp)} | precision_and_recall(s, y, (0, 1, 2, 3))
     tw = [w for w in data["worlds"] if w["s"] in TEST]
     if tw:
-        S, Y = [], []
-        for w in tw:
-            P = sorted({(min(i, int(j)), max(i, int(j))) for i in range(len(w["t"])) for j in np.argsort(-w["near"][i])[1:13]} | w["bad"])
-            S.append(conflict_odds(net, [(w["t"][i], w["t"][j]) for i, j in P])); Y.append([p in w["bad"] for p in P])
-        s, y = np.concatenate(S), np.concatenate(Y)
-        o = np.argsort(-s); t = np.cumsum(y[o]); precision = t / np.arange(1, len(o) + 1); recall = t / y.sum()
-        r["worlds"] = {"n": len(y), "bad": int(y.sum())} | {f"R@P{x}": round(float(max([b for a, b in zip(precision, recall) if a >= x], default=0)), 3) for x in (0.95, 0.9, 0.8)}
-        r["worlds"] |= {f">{x}": (round(float(y[s > x].mean()), 3) if (s > x).any() else 0, round(float((s > x)[y].mean()), 3)) for x in (1, 2, 3)}
+        P = [near_pairs(w) for w in tw]
+        s = np.concatenate([conflict_odds(net, [(w["t"][i], w["t"][j]) for i, j in p]) for w, p in zip(tw, P)])
+        y = np.array([p in w["bad"] for w, ps in zip(tw, P) for p in ps])
+        r["worlds"] = {"n": len(y), "bad": int(y.sum())} | precision_and_recall(s, y, (1, 2, 3, 4))
         if args.get("show"):
-            P = [(w["t"][i], w["t"][j]) for w in tw for i, j in sorted({(min(i, int(j)), max(i, int(j))) for i in range(len(w["t"])) for j in np.argsort(-w["near"][i])[1:13]} | w["bad"])]
-            for k in [k for k in o if not y[k]][: int(args["show"])]: print("FALSE", round(float(s[k]), 2), P[k])
+            all_pairs = [(w["t"][i], w["t"][j]) for w, ps in zip(tw, P) for i, j in ps]
+            for k in [k for k in np.argsort(-s) if not y[k]][: int(args["show"])]: print("FALSE", round(float(s[k]), 2), all_pairs[k])
+    best, none, right = [], [], []
     for n in data["notes"]:
-        if n["name"] in TEST and n["ps"]:
-            texts = [(h + ": " if h else "") + t for h, t in n["lines"]]
-            v = light(texts + [p["q"] for p in n["ps"]]); sim = v[len(texts):] @ v[: len(texts)].T
-            best, none, right = [], [], 0
-            for k, p in enumerate(n["ps"]):
-                c = [int(i) for i in np.argsort(-sim[k])[:12]] + [i for i in p["g"]]
-                h = judge(net, [pair(p["q"], texts[i]) for i in c])[:, 4]
-                if p["g"]: best.append(max(h)); right += c[int(np.argmax(h))] in p["g"]
+        if (n["name"] in TEST or n["name"].split("-")[0] in TEST) and n["ps"]:
+            for p in n["ps"]:
+                near = p["near"][:8]
+                h = judge(net, [(p["q"], n["texts"][i]) for i in near])[:, HELPS]
+                if p["g"]: best.append(max(h)); right.append(near[int(np.argmax(h))] in p["g"])
                 else: none.append(max(h))
-            r["helps:" + n["name"]] = dict(n=len(best), right=right, auc=round(float(np.mean([a > b for a in best for b in none])), 3) if none else 0)
+    if none:
+        best, none, right = np.array(best), np.array(none), np.array(right)
+        line = np.quantile(none, 0.95)
+        r["helps"] = dict(n=len(best), none=len(none), right=round(float(right.mean()), 3), line=round(float(line), 2),
+                          right_silent95=round(float((right & (best > line)).mean()), 3), wrong=round(float((~right & (best > line)).mean()), 3))
     return r
 
 
-net = Judge().to(DEVICE)
-if args.get("init", "old") == "old": net.load(reader.judge, (reader.heads, reader.biases))
-else: net.load(published())
-if TEST: print(NAME, "old", json.dumps(report(old)), flush=True)
-groups = [{"params": net.layers.parameters(), "lr": LR}, {"params": net.heads.parameters(), "lr": LR * 5}]
-optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
+net = {"mini": lambda: Judge().published() if args.get("init", "mini") == "mini" else Judge().load(reader.judge).load_heads(), "mpnet": Teacher}[MODEL]().to(DEVICE)
+old = Judge().load(reader.judge).load_heads().to(DEVICE)
+if TEST and args.get("old"): print(NAME, "old", json.dumps(report(old)), flush=True)
+
+# What the present reader says of ordinary sentences stays: which of them last.
+statements = [t for w in train_worlds for t in w["t"]]
+keep_in = [("" if random.random() < 0.4 else random.choice(TEXTS), t) for t in TEXTS[:8000] + random.sample(statements, min(4000, len(statements)))]
+keep_old = judge(old, keep_in)[:, LASTS]
+del old
+
+compared, asked, soft_compared, soft_asked = [], [], None, None
+if args.get("soft") or args.get("teachers"):
+    compared, asked = comparisons(), askings()
+if args.get("teachers"):
+    z = [np.load(f) for f in args["teachers"].split(",")]
+    assert all(len(one["compared"]) == len(compared) and len(one["asked"]) == len(asked) for one in z)
+    soft_compared, soft_asked = np.mean([one["compared"] for one in z], 0), np.mean([one["asked"] for one in z], 0)
 
 
-def batches():
+def batches(nli):
     out = []
     chunk = lambda kind, items, size: out.extend((kind, items[i : i + size]) for i in range(0, len(items), size))
-    p = [(x["a"], x["b"], LABELS[x["l"]]) for x in train_pairs]
-    for x in random.sample(train_pairs, len(train_pairs) // 5):
-        p.append((x["a"], random.choice(train_pairs)["b"], 0))
-    random.shuffle(p); chunk("pair", p, 64)
-    w = world_pairs(); random.shuffle(w); chunk("world", w, 96)
-    if sharp is not None:
-        k = list(range(len(sharp_in))); random.shuffle(k); chunk("sharp", k[: int(args.get("sharps", 12000))], 96)
-    k = random.sample(range(len(keep_in)), 3000); chunk("keep", k, 96)
-    k = random.sample(range(len(help_in)), 3000); chunk("help", k, 96)
-    h = [(n, i) for n in notes for i, p in enumerate(n["ps"])]; random.shuffle(h); chunk("helps", h, 24)
+    if nli: random.shuffle(nli); chunk("nli", nli, 96)
+    else:
+        p = [(x["a"], x["b"], LABELS[x["l"]]) for x in train_pairs]
+        p += [(x["a"], random.choice(train_pairs)["b"], 0) for x in random.sample(train_pairs, len(train_pairs) // 5)]
+        random.shuffle(p); chunk("pair", p, 64)
+        w = world_pairs(); random.shuffle(w); chunk("world", w, 96)
+        h = [(n, p) for n in notes for p in n["ps"]]; random.shuffle(h); chunk("helps", h, 16)
+        if MODEL == "mini":
+            k = random.sample(range(len(keep_in)), 3000); chunk("keep", k, 96)
+        if soft_compared is not None:
+            k = list(range(len(compared))); random.shuffle(k); chunk("soft", k[: int(args.get("softs", 16000))], 96)
+            k = list(range(len(asked))); random.shuffle(k); chunk("asked", k[: int(args.get("softs", 16000))], 96)
     random.shuffle(out)
     return out
 
 
 def loss_of(kind, items):
+    tensor = lambda a: torch.tensor(np.asarray(a), device=DEVICE)
+    if kind == "nli":
+        return F.cross_entropy(net.nli(net.vector(*batch([pair(a, b) for a, b, _ in items]))).float(), tensor([l for *_, l in items]))
     if kind in ("pair", "world"):
         seqs, y = [], []
         for a, b, label in items:
             if random.random() < 0.5: a, b, label = b, a, min(label, 1)
             seqs.append(pair(a, b)); y.append(label)
-        loss = F.cross_entropy(net(*batch(seqs))[:, :3], torch.tensor(y, device=DEVICE), label_smoothing=0.03)
-        return loss * (WORLD if kind == "world" else 1.0)
-    if kind == "sharp":
-        swap = [random.random() < 0.5 for _ in items]
-        seqs = [pair(*(sharp_in[i][::-1] if s else sharp_in[i])) for i, s in zip(items, swap)]
-        q = torch.tensor(sharp[items], device=DEVICE)
-        p = net(*batch(seqs))[:, :3].log_softmax(-1)
-        conflict = torch.stack([p[:, 0], torch.logsumexp(p[:, 1:], 1)], 1)
-        target = torch.stack([q[:, 0], q[:, 1:].sum(1)], 1)
-        return 2 * F.kl_div(conflict, target, reduction="batchmean")
+        return F.cross_entropy(heads(net, seqs)[:, CONFLICT], tensor(y), label_smoothing=0.03) * (WORLD if kind == "world" else 1.0)
+    if kind == "soft":
+        seqs = [pair(*(compared[i][::-1] if random.random() < 0.5 else compared[i])) for i in items]
+        p = heads(net, seqs)[:, CONFLICT].log_softmax(-1)
+        target = tensor(soft_compared[items])
+        return SOFT * F.kl_div(torch.stack([p[:, 0], torch.logsumexp(p[:, 1:], 1)], 1), torch.stack([1 - target, target], 1), reduction="batchmean")
+    if kind == "asked":
+        return SOFT * F.binary_cross_entropy_with_logits(heads(net, [pair(*asked[i]) for i in items])[:, HELPS], tensor(soft_asked[items]))
     if kind == "keep":
-        o = net(*batch([pair(*keep_in[i]) for i in items]))[:, 3]
-        return F.mse_loss(o, torch.tensor(keep_old[items], device=DEVICE)) * 0.3
-    if kind == "help":
-        o = net(*batch([pair(*help_in[i]) for i in items]))[:, 4]
-        return F.mse_loss(o, torch.tensor(help_old[items], device=DEVICE)) * 0.1
+        return F.mse_loss(heads(net, [pair(*keep_in[i]) for i in items])[:, LASTS], tensor(keep_old[items])) * 0.3
     seqs, y = [], []
-    for n, k in items:
-        p = n["ps"][k]; bad = set(p["g"]) | set(p["s"])
-        for g in p["g"][:2]: seqs.append(pair(p["q"], n["texts"][g])); y.append(1.0)
-        near = [int(i) for i in np.argsort(-n["sim"][k])[:14] if int(i) not in bad]
-        for i in random.sample(near, min(3, len(near))) + [random.randrange(len(n["texts"]))]:
+    for n, p in items:
+        bad = set(p["g"]) | set(p["s"])
+        for g in p["g"][:3]: seqs.append(pair(p["q"], n["texts"][g])); y.append(1.0)
+        near = [i for i in p["near"][:16] if i not in bad]
+        chosen = random.sample(near, min(3, len(near))) + [random.randrange(len(n["texts"]))] + [i for _, i in p.get("hard", [])]
+        for i in chosen:
             if i not in bad: seqs.append(pair(p["q"], n["texts"][i])); y.append(0.0)
-    o = net(*batch(seqs))[:, 4]; y = torch.tensor(y, device=DEVICE)
-    return F.binary_cross_entropy_with_logits(o, y * 0.94 + 0.03, pos_weight=torch.tensor(2.0, device=DEVICE))
+    y = tensor(np.float32(y))
+    return F.binary_cross_entropy_with_logits(heads(net, seqs)[:, HELPS], y * 0.94 + 0.03, pos_weight=tensor(2.0))
 
 
-steps, step, start = EPOCHS * len(batches()), 0, time.time()
-# The found pairs make later epochs longer.
-steps = int(steps * 1.15)
-schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda s: min(1, (s + 1) / (0.08 * steps)) * max(0.02, 1 - s / steps))
-shadow = {k: v.detach().clone() for k, v in net.state_dict().items()}
-for epoch in range(EPOCHS):
-    seen = {}
-    if epoch in (2, 4, 6): find_hard(net)
-    net.train()
-    for kind, items in batches():
-        with torch.autocast(DEVICE, dtype=torch.bfloat16):
-            loss = loss_of(kind, items)
-        optimizer.zero_grad(); loss.backward(); nn.utils.clip_grad_norm_(net.parameters(), 1.0); optimizer.step(); schedule.step(); step += 1
-        decay = min(0.995, (1 + step) / (10 + step))
-        with torch.no_grad():
-            for k, v in net.state_dict().items():
-                if k.startswith(("layers", "heads")): shadow[k].mul_(decay).add_(v, alpha=1 - decay)
-        seen.setdefault(kind, []).append(loss.item())
-    print(NAME, epoch + 1, {k: round(sum(v) / len(v), 3) for k, v in seen.items()}, round(time.time() - start), "s", flush=True)
-net.load_state_dict(shadow)
+start = time.time()
+
+
+def train(epochs, lr, nli=None):
+    groups = [{"params": [p for k, p in net.named_parameters() if not k.startswith(("heads", "nli"))], "lr": lr},
+              {"params": [p for k, p in net.named_parameters() if k.startswith(("heads", "nli"))], "lr": lr * 5}]
+    optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
+    step, steps = 0, int(epochs * len(batches(nli)) * (1.0 if nli else 1.15))  # what was hard makes later epochs longer
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda s: min(1, (s + 1) / (0.08 * steps)) * max(0.02, 1 - s / steps))
+    shadow = {k: v.detach().clone() for k, v in net.state_dict().items()}
+    for epoch in range(epochs):
+        seen = {}
+        if not nli and epoch in (2, 4, 6): find_hard(net)
+        net.train()
+        for kind, items in batches(nli):
+            with torch.autocast(DEVICE, dtype=torch.bfloat16):
+                loss = loss_of(kind, items)
+            optimizer.zero_grad(); loss.backward(); nn.utils.clip_grad_norm_(net.parameters(), 1.0); optimizer.step(); schedule.step(); step += 1
+            decay = min(0.995, (1 + step) / (10 + step))
+            with torch.no_grad():
+                for k, v in net.state_dict().items():
+                    if v.dtype.is_floating_point: shadow[k].mul_(decay).add_(v, alpha=1 - decay)
+            seen.setdefault(kind, []).append(loss.detach())
+        print(NAME, "nli" if nli else "", epoch + 1, {k: round(float(torch.stack(v).mean()), 3) for k, v in seen.items()}, round(time.time() - start), "s", flush=True)
+    net.load_state_dict(shadow)
+
+
+if int(args.get("nli", 0)):
+    kinds = {"entailment": 0, "contradiction": 1, "neutral": 2}
+    nli = [json.loads(line) for line in gzip.open(os.path.join(FOLDER, "nli.jsonl.gz"), "rt")]
+    train(int(args["nli"]), 2e-5 if MODEL == "mpnet" else 6e-5, [(x["a"], x["b"], kinds[x["l"]]) for x in nli])
+    # A contradiction of nli is where the heads of conflict begin.
+    with torch.no_grad():
+        net.heads.weight[0:3].copy_(torch.stack([net.nli.weight[0] + net.nli.weight[2], 2 * net.nli.weight[1], 2 * net.nli.weight[1]]) / 2)
+train(EPOCHS, LR)
 if TEST: print(NAME, "new", json.dumps(report(net)), flush=True)
+if args.get("soft"):
+    p = (shares(judge(net, compared)) + shares(judge(net, [(b, a) for a, b in compared]))) / 2
+    np.savez(args["soft"], compared=p.astype(np.float32), asked=torch.tensor(judge(net, asked)[:, HELPS]).sigmoid().numpy())
+    print(NAME, "judged", len(compared), len(asked), round(time.time() - start), "s", flush=True)
 if args.get("save"): torch.save(net.state_dict(), args["save"])
 if args.get("out"):
     out = {}
     for k, v in net.state_dict().items():
         if k.startswith("layers") and v.ndim == 2:
-            g = v.view(v.shape[0], -1, 32)
-            scale = (g.gather(2, g.abs().argmax(2, keepdim=True)) / -8).half().float()
-            scale = torch.where(scale == 0, torch.full_like(scale, 1e-4), scale)
-            out[k] = (g / scale).round().clamp(-8, 7).to(torch.int8).view_as(v).cpu().numpy()
-            out[k + ".s"] = scale[..., 0].half().cpu().numpy()
+            codes, scale = in_four_bits(v)
+            out[k], out[k + ".s"] = codes.to(torch.int8).view_as(v).cpu().numpy(), scale[..., 0].half().cpu().numpy()
         elif k.startswith(("layers", "heads")):
             out[k] = v.float().cpu().numpy()
     np.savez_compressed(args["out"], **out)

@@ -206,7 +206,12 @@ impl Turns {
         self.right += usize::from(has && !wrong);
         self.wrong += usize::from(wrong);
         if !has || wrong {
-            let note = if wrong { "wrong line" } else { "missed" };
+            let wanted = weighed.iter().find(|(_, text)| matches(text, &want));
+            let note = match wanted {
+                _ if wrong => "wrong line".to_owned(),
+                Some((score, _)) => format!("weighed {score:.2}"),
+                None => "not weighed".to_owned(),
+            };
             self.failed.push(format!(
                 "{} ({note}: {})\n      {}",
                 prompt.prompt,
