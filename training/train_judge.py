@@ -7,10 +7,9 @@ A teacher writes what it thinks of every comparison (`soft=FILE`); students lear
 `nli=EPOCHS` trains on `nli.jsonl.gz` first, if the folder has it. `test=A,B` leaves sets out and reports on them. `round=1` trains for weights in 4 bits.
 `out=FILE` has the weights of a student, in 4 bits, for pack_judge.py.
 """
-import functools, gzip, json, os, random, sys, time
+import gzip, json, os, random, sys, time
 import numpy as np, torch, torch.nn as nn, torch.nn.functional as F
-from tokenizers import BertWordPieceTokenizer
-from reader_file import ReaderFile
+from judge_net import DEVICE, Judge, Teacher, batch, in_four_bits, pair, reader, setup, tokens
 
 args = dict(a.split("=", 1) for a in sys.argv[1:])
 FOLDER, NAME, MODEL = args.get("folder", ".train"), args.get("name", "run"), args.get("model", "mini")
@@ -18,146 +17,12 @@ TEST = set(filter(None, args.get("test", "").split(",")))
 EPOCHS, LR, SEED = int(args.get("epochs", 8)), float(args.get("lr", 6e-5)), int(args.get("seed", 1))
 WORLD = float(args.get("world", 1.0))  # weight of the pairs of memories
 SOFT = float(args.get("softly", 2.0))  # weight of what the teachers think
-ROUND = args.get("round") == "1"
 LABELS = {"contradicting": 1, "updating": 2, "compatible": 0, "unrelated": 0}
 CONFLICT, LASTS, HELPS = slice(0, 3), 3, 4
-MOST = 62  # tokens of one text
-random.seed(SEED); np.random.seed(SEED); torch.manual_seed(SEED)
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-
-reader = ReaderFile("crates/nacre/model/reader.bin")
-words = BertWordPieceTokenizer(os.path.join(FOLDER, "vocab.txt"), lowercase=True)
-
-
-@functools.lru_cache(maxsize=None)
-def tokens(text):
-    return tuple(words.encode(text[:600], add_special_tokens=False).ids[:MOST])
-
-
-def pair(a, b):
-    return [101, *tokens(a), 102, *tokens(b), 102]
-
-
-def in_four_bits(w):
-    """The weights as the reader's file has them: of every 32, the largest is -8 times their scale."""
-    g = w.view(w.shape[0], -1, 32)
-    scale = (g.gather(2, g.abs().argmax(2, keepdim=True)) / -8).half().float()
-    scale = torch.where(scale == 0, torch.full_like(scale, 1e-4), scale)
-    return (g / scale).round().clamp(-8, 7), scale
-
-
-def linear(layer, x):
-    """Multiplies by rounded weights while the gradient passes as if they were not, so that training allows for the rounding."""
-    w = layer.weight
-    if ROUND:
-        codes, scale = in_four_bits(w)
-        w = w + ((codes * scale).view_as(w) - w).detach()
-    return F.linear(x, w, layer.bias)
-
-
-class Layer(nn.Module):
-    def __init__(self, dims=384, inner=1536):
-        super().__init__()
-        self.qkv, self.out = nn.Linear(dims, 3 * dims), nn.Linear(dims, dims)
-        self.wide, self.narrow = nn.Linear(dims, inner), nn.Linear(inner, dims)
-        self.n1, self.n2 = nn.LayerNorm(dims, eps=1e-12), nn.LayerNorm(dims, eps=1e-12)
-
-    def forward(self, x, mask, drop):
-        b, n, d = x.shape
-        q, k, v = linear(self.qkv, x).view(b, n, 3, 12, 32).permute(2, 0, 3, 1, 4)
-        a = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=drop)
-        x = self.n1(x + F.dropout(linear(self.out, a.transpose(1, 2).reshape(b, n, d)), drop))
-        return self.n2(x + F.dropout(linear(self.narrow, F.gelu(linear(self.wide, x))), drop))
-
-
-class Judge(nn.Module):
-    """The judging layers of the reader, as crates/nacre-encoder has them."""
-
-    def __init__(self):
-        super().__init__()
-        for name, a in (("rows", reader.rows), ("places", reader.places), ("gain", reader.norm[0]), ("bias", reader.norm[1])):
-            self.register_buffer(name, torch.tensor(a))
-        self.layers = nn.ModuleList(Layer() for _ in range(6))
-        self.heads, self.nli = nn.Linear(384, 5), nn.Linear(384, 3)
-
-    def vector(self, ids, mask):
-        drop = 0.1 if self.training else 0.0
-        x = F.layer_norm(self.rows[ids] + self.places[: ids.shape[1]], (384,), self.gain, self.bias, 1e-12)
-        x, wide = F.dropout(x, drop), mask[:, None, None, :].bool()
-        for layer in self.layers:
-            x = layer(x, wide, drop)
-        m = mask[..., None].to(x.dtype)
-        return F.dropout((x * m).sum(1) / m.sum(1), drop)
-
-    def load(self, layers):
-        t = lambda a: torch.tensor(np.asarray(a, np.float32))
-        with torch.no_grad():
-            for mine, l in zip(self.layers, layers):
-                for part in ("qkv", "out", "wide", "narrow"):
-                    getattr(mine, part).weight.copy_(t(l[part])); getattr(mine, part).bias.copy_(t(l[part + "_b"]))
-                for part in ("n1", "n2"):
-                    getattr(mine, part).weight.copy_(t(l[part][0])); getattr(mine, part).bias.copy_(t(l[part][1]))
-        return self
-
-    def load_heads(self):
-        with torch.no_grad():
-            self.heads.weight.copy_(torch.tensor(reader.heads)); self.heads.bias.copy_(torch.tensor(reader.biases))
-        return self
-
-    def published(self):
-        z = np.load(os.path.join(FOLDER, "mini.npz"))
-        out = []
-        for i in range(6):
-            get = lambda k: z[f"layer.{i}.{k}"].astype(np.float32) * (z[f"layer.{i}.{k}.s"].astype(np.float32) if f"layer.{i}.{k}.s" in z.files else 1)
-            a = "attention.self."
-            out.append({
-                "qkv": np.concatenate([get(a + p + ".weight") for p in ("query", "key", "value")]),
-                "qkv_b": np.concatenate([get(a + p + ".bias") for p in ("query", "key", "value")]),
-                "out": get("attention.output.dense.weight"), "out_b": get("attention.output.dense.bias"),
-                "n1": [get("attention.output.LayerNorm.weight"), get("attention.output.LayerNorm.bias")],
-                "wide": get("intermediate.dense.weight"), "wide_b": get("intermediate.dense.bias"),
-                "narrow": get("output.dense.weight"), "narrow_b": get("output.dense.bias"),
-                "n2": [get("output.LayerNorm.weight"), get("output.LayerNorm.bias")]})
-        return self.load(out)
-
-
-class Teacher(nn.Module):
-    """all-mpnet-base-v2 with the heads of the judge. Its vocabulary is that of the reader, four places later."""
-
-    def __init__(self):
-        super().__init__()
-        from transformers import MPNetConfig, MPNetModel
-        z = np.load(os.path.join(FOLDER, "teacher.npz"))
-        self.body = MPNetModel(MPNetConfig(vocab_size=30527, max_position_embeddings=514, relative_attention_num_buckets=32, layer_norm_eps=1e-5), add_pooling_layer=False)
-        state = {}
-        for k in z.files:
-            if k.endswith(".s") or k == "kept": continue
-            state[k] = torch.tensor(z[k].astype(np.float32) * (z[k + ".s"].astype(np.float32) if k + ".s" in z.files else 1))
-        rows = torch.zeros(30527, 768); rows[torch.tensor(z["kept"].astype(np.int64))] = state["embeddings.word_embeddings.weight"]
-        state["embeddings.word_embeddings.weight"] = rows
-        missing = self.body.load_state_dict(state, strict=False).missing_keys
-        assert not [k for k in missing if "position_ids" not in k], missing
-        self.heads, self.nli = nn.Linear(768, 5), nn.Linear(768, 3)
-
-    def vector(self, ids, mask):
-        # [CLS] 101 and [SEP] 102 are <s> 0 and </s> 2; other tokens move by four, padding is 1.
-        moved = torch.where(ids == 101, 0, torch.where(ids == 102, 2, ids + 4))
-        moved = torch.where(mask.bool(), moved, 1)
-        x = self.body(input_ids=moved, attention_mask=mask).last_hidden_state
-        m = mask[..., None].to(x.dtype)
-        return F.dropout((x * m).sum(1) / m.sum(1), 0.1, self.training)
-
+setup(FOLDER, SEED, args.get("round") == "1")
 
 def heads(net, seqs):
     return net.heads(net.vector(*batch(seqs))).float()
-
-
-def batch(seqs):
-    n = max(map(len, seqs))
-    ids = torch.zeros(len(seqs), n, dtype=torch.long); mask = torch.zeros(len(seqs), n, dtype=torch.long)
-    for i, s in enumerate(seqs):
-        ids[i, : len(s)] = torch.tensor(s); mask[i, : len(s)] = 1
-    return ids.to(DEVICE), mask.to(DEVICE)
 
 
 def judge(net, pairs, size=512):
@@ -187,7 +52,7 @@ TEXTS = data["texts"]
 
 def light(texts):
     """Vectors from the words' rows alone: which texts the program would compare."""
-    rows = reader.rows - reader.rows.mean(0)
+    rows = reader().rows - reader().rows.mean(0)
     common = {}
     for t in texts:
         for i in set(tokens(t)): common[i] = common.get(i, 0) + 1
@@ -292,7 +157,7 @@ def report(net):
                 h = judge(net, [(p["q"], n["texts"][i]) for i in near])[:, HELPS]
                 if p["g"]: best.append(max(h)); right.append(near[int(np.argmax(h))] in p["g"])
                 else: none.append(max(h))
-    if none:
+    if none and best:
         best, none, right = np.array(best), np.array(none), np.array(right)
         line = np.quantile(none, 0.95)
         r["helps"] = dict(n=len(best), none=len(none), right=round(float(right.mean()), 3), line=round(float(line), 2),
@@ -300,8 +165,8 @@ def report(net):
     return r
 
 
-net = {"mini": lambda: Judge().published() if args.get("init", "mini") == "mini" else Judge().load(reader.judge).load_heads(), "mpnet": Teacher}[MODEL]().to(DEVICE)
-old = Judge().load(reader.judge).load_heads().to(DEVICE)
+net = {"mini": lambda: Judge().published() if args.get("init", "mini") == "mini" else Judge().load(reader().judge).load_heads(), "mpnet": Teacher}[MODEL]().to(DEVICE)
+old = Judge().load(reader().judge).load_heads().to(DEVICE)
 if TEST and args.get("old"): print(NAME, "old", json.dumps(report(old)), flush=True)
 
 # What the present reader says of ordinary sentences stays: which of them last.
@@ -330,7 +195,7 @@ def batches(nli):
         w = world_pairs(); random.shuffle(w); chunk("world", w, 96)
         h = [(n, p) for n in notes for p in n["ps"]]; random.shuffle(h); chunk("helps", h, 16)
         if MODEL == "mini":
-            k = random.sample(range(len(keep_in)), 3000); chunk("keep", k, 96)
+            k = random.sample(range(len(keep_in)), min(3000, len(keep_in))); chunk("keep", k, 96)
         if soft_compared is not None:
             k = list(range(len(compared))); random.shuffle(k); chunk("soft", k[: int(args.get("softs", 16000))], 96)
             k = list(range(len(asked))); random.shuffle(k); chunk("asked", k[: int(args.get("softs", 16000))], 96)
