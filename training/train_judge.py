@@ -85,7 +85,7 @@ def comparisons():
     texts = sorted({t for p in train_pairs for t in (p["a"], p["b"])})
     v = light(texts)
     for i in range(0, len(texts), 1000):
-        for k, row in enumerate(np.argsort(-(v[i : i + 1000] @ v.T))[:, 1:4]): out += [(texts[i + k], texts[int(j)]) for j in row]
+        for k, row in enumerate(np.argsort(-(v[i : i + 1000] @ v.T))[:, 1:3]): out += [(texts[i + k], texts[int(j)]) for j in row]
     return list(dict.fromkeys(out))
 
 
