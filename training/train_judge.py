@@ -9,7 +9,7 @@ A teacher writes what it thinks of every comparison (`soft=FILE`); students lear
 """
 import gzip, json, os, random, sys, time
 import numpy as np, torch, torch.nn as nn, torch.nn.functional as F
-from judge_net import DEVICE, Judge, Teacher, batch, in_four_bits, pair, reader, setup, tokens
+from judge_net import CLS, DEVICE, SEP, Judge, Near, Teacher, batch, in_four_bits, pair, reader, setup, tokens
 
 args = dict(a.split("=", 1) for a in sys.argv[1:])
 FOLDER, NAME, MODEL = args.get("folder", ".train"), args.get("name", "run"), args.get("model", "mini")
@@ -64,12 +64,24 @@ train_pairs = [p for p in data["pairs"] if p["s"] not in TEST]
 for w in data["worlds"]:
     v = light(w["t"]); w["near"] = v @ v.T; w["bad"] = {(i, j) for i, j, _ in w["c"]}
 train_worlds = [w for w in data["worlds"] if w["s"] not in TEST]
+near_net = Near().load(reader().near).to(DEVICE)
+
+
+def near_vectors(texts):
+    with torch.no_grad():
+        parts = [texts[i : i + 256] for i in range(0, len(texts), 256)]
+        return torch.cat([F.normalize(near_net.eval().vector(*batch([[CLS, *tokens(t), SEP] for t in part])), dim=-1) for part in parts])
+
+
 for n in data["notes"]:
     n["texts"] = [(h + ": " if h else "") + t for h, t in n["lines"]]
-    for kind in ("ps", "qs"):
-        if n[kind]:
-            v = light(n["texts"] + [p["q"] for p in n[kind]]); sim = v[len(n["texts"]):] @ v[: len(n["texts"])].T
-            for p, s in zip(n[kind], sim): p["near"] = [int(i) for i in np.argsort(-s)[:40]]
+    if n["ps"]:
+        # The lines that the program would read: those that the reader's vectors find, and some that words find.
+        asked_texts = [p["q"] for p in n["ps"]]
+        v = light(n["texts"] + asked_texts); by_words = v[len(n["texts"]):] @ v[: len(n["texts"])].T
+        by_meaning = (near_vectors(asked_texts) @ near_vectors(n["texts"]).T).cpu().numpy()
+        for p, words, meaning in zip(n["ps"], by_words, by_meaning):
+            p["near"] = [int(i) for i in dict.fromkeys([*np.argsort(-meaning)[:30], *np.argsort(-words)[:15]])]
 notes = [n for n in data["notes"] if n["name"].split("-")[0] not in TEST and n["name"] not in TEST]
 
 
@@ -79,13 +91,17 @@ def near_pairs(w, most=12):
 
 
 def comparisons():
-    """Pairs of statements that a teacher judges: the labelled ones, the near ones of each memory, and near ones of different pairs."""
+    """Pairs of statements that a teacher judges: the labelled ones, the near ones of each memory, of different pairs and of what people say of themselves."""
     out = [(p["a"], p["b"]) for p in train_pairs]
     for w in train_worlds: out += [(w["t"][i], w["t"][j]) for i, j in near_pairs(w)]
-    texts = sorted({t for p in train_pairs for t in (p["a"], p["b"])})
-    v = light(texts)
-    for i in range(0, len(texts), 1000):
-        for k, row in enumerate(np.argsort(-(v[i : i + 1000] @ v.T))[:, 1:3]): out += [(texts[i + k], texts[int(j)]) for j in row]
+    for texts in (sorted({t for p in train_pairs for t in (p["a"], p["b"])}), data["alone"]):
+        v = light(texts)
+        for i in range(0, len(texts), 1000):
+            for k, row in enumerate(np.argsort(-(v[i : i + 1000] @ v.T))[:, 1:3]): out += [(texts[i + k], texts[int(j)]) for j in row]
+    path = os.path.join(FOLDER, "nli.jsonl.gz")
+    if os.path.exists(path):
+        lines = list(gzip.open(path, "rt"))[:: 4]
+        out += [(x["a"], x["b"]) for x in map(json.loads, lines)]
     return list(dict.fromkeys(out))
 
 
@@ -97,6 +113,11 @@ def askings():
     asked = [p["q"] for n in notes for p in n["ps"]]
     for q in asked: out += [(q, t) for t in dice.sample(dice.choice(memories), 3)]
     return list(dict.fromkeys(out))
+
+
+def sentences():
+    """Sentences of which a teacher says whether they last."""
+    return TEXTS[:6000] + data["alone"][:6000] + [t for w in train_worlds for t in w["t"]]
 
 
 def world_pairs():
@@ -149,6 +170,8 @@ def report(net):
         if args.get("show"):
             all_pairs = [(w["t"][i], w["t"][j]) for w, ps in zip(tw, P) for i, j in ps]
             for k in [k for k in np.argsort(-s) if not y[k]][: int(args["show"])]: print("FALSE", round(float(s[k]), 2), all_pairs[k])
+    told = [x for x in data["lasting"] if x["s"] in TEST]
+    if told: r["lasts"] = {"n": len(told)} | precision_and_recall(judge(net, [("", x["b"]) for x in told])[:, LASTS], np.array([x["l"] == "keep" for x in told]), (1, 2, 3))
     best, none, right = [], [], []
     for n in data["notes"]:
         if (n["name"] in TEST or n["name"].split("-")[0] in TEST) and n["ps"]:
@@ -169,19 +192,19 @@ net = {"mini": lambda: Judge().published() if args.get("init", "mini") == "mini"
 old = Judge().load(reader().judge).load_heads().to(DEVICE)
 if TEST and args.get("old"): print(NAME, "old", json.dumps(report(old)), flush=True)
 
-# What the present reader says of ordinary sentences stays: which of them last.
-statements = [t for w in train_worlds for t in w["t"]]
-keep_in = [("" if random.random() < 0.4 else random.choice(TEXTS), t) for t in TEXTS[:8000] + random.sample(statements, min(4000, len(statements)))]
-keep_old = judge(old, keep_in)[:, LASTS]
+# What the present reader says of sentences, whether they last, is kept in part: it learned from other conversations.
+spoken = sentences()
+present = judge(old, [("", t) for t in spoken])[:, LASTS]
+lasting = [x for x in data["lasting"] if x["s"] not in TEST]
 del old
 
-compared, asked, soft_compared, soft_asked = [], [], None, None
+compared, asked, soft = [], [], None
 if args.get("soft") or args.get("teachers"):
     compared, asked = comparisons(), askings()
 if args.get("teachers"):
     z = [np.load(f) for f in args["teachers"].split(",")]
-    assert all(len(one["compared"]) == len(compared) and len(one["asked"]) == len(asked) for one in z)
-    soft_compared, soft_asked = np.mean([one["compared"] for one in z], 0), np.mean([one["asked"] for one in z], 0)
+    soft = {k: np.mean([one[k] for one in z], 0) for k in ("compared", "asked", "spoken")}
+    assert [len(soft[k]) for k in soft] == [len(compared), len(asked), len(spoken)]
 
 
 def batches(nli):
@@ -194,9 +217,10 @@ def batches(nli):
         random.shuffle(p); chunk("pair", p, 64)
         w = world_pairs(); random.shuffle(w); chunk("world", w, 96)
         h = [(n, p) for n in notes for p in n["ps"]]; random.shuffle(h); chunk("helps", h, 16)
-        if MODEL == "mini":
-            k = random.sample(range(len(keep_in)), min(3000, len(keep_in))); chunk("keep", k, 96)
-        if soft_compared is not None:
+        random.shuffle(lasting); chunk("lasts", lasting, 32)
+        k = random.sample(range(len(spoken)), min(3000, len(spoken))); chunk("present", k, 96)
+        if soft is not None:
+            k = list(range(len(spoken))); random.shuffle(k); chunk("spoken", k[:6000], 96)
             k = list(range(len(compared))); random.shuffle(k); chunk("soft", k[: int(args.get("softs", 16000))], 96)
             k = list(range(len(asked))); random.shuffle(k); chunk("asked", k[: int(args.get("softs", 16000))], 96)
     random.shuffle(out)
@@ -216,12 +240,18 @@ def loss_of(kind, items):
     if kind == "soft":
         seqs = [pair(*(compared[i][::-1] if random.random() < 0.5 else compared[i])) for i in items]
         p = heads(net, seqs)[:, CONFLICT].log_softmax(-1)
-        target = tensor(soft_compared[items])
+        target = tensor(soft["compared"][items])
         return SOFT * F.kl_div(torch.stack([p[:, 0], torch.logsumexp(p[:, 1:], 1)], 1), torch.stack([1 - target, target], 1), reduction="batchmean")
     if kind == "asked":
-        return SOFT * F.binary_cross_entropy_with_logits(heads(net, [pair(*asked[i]) for i in items])[:, HELPS], tensor(soft_asked[items]))
-    if kind == "keep":
-        return F.mse_loss(heads(net, [pair(*keep_in[i]) for i in items])[:, LASTS], tensor(keep_old[items])) * 0.3
+        return SOFT * F.binary_cross_entropy_with_logits(heads(net, [pair(*asked[i]) for i in items])[:, HELPS], tensor(soft["asked"][items]))
+    if kind == "present":
+        return F.mse_loss(heads(net, [pair("", spoken[i]) for i in items])[:, LASTS], tensor(present[items])) * 0.05
+    if kind == "spoken":
+        return F.binary_cross_entropy_with_logits(heads(net, [pair("", spoken[i]) for i in items])[:, LASTS], tensor(soft["spoken"][items]))
+    if kind == "lasts":
+        seqs = [pair(x["a"] if random.random() < 0.3 else "", x["b"]) for x in items]
+        y = tensor(np.float32([x["l"] == "keep" for x in items]))
+        return F.binary_cross_entropy_with_logits(heads(net, seqs)[:, LASTS], y * 0.94 + 0.03)
     seqs, y = [], []
     for n, p in items:
         bad = set(p["g"]) | set(p["s"])
@@ -272,7 +302,8 @@ train(EPOCHS, LR)
 if TEST: print(NAME, "new", json.dumps(report(net)), flush=True)
 if args.get("soft"):
     p = (shares(judge(net, compared)) + shares(judge(net, [(b, a) for a, b in compared]))) / 2
-    np.savez(args["soft"], compared=p.astype(np.float32), asked=torch.tensor(judge(net, asked)[:, HELPS]).sigmoid().numpy())
+    np.savez(args["soft"], compared=p.astype(np.float32), asked=torch.tensor(judge(net, asked)[:, HELPS]).sigmoid().numpy(),
+             spoken=torch.tensor(judge(net, [("", t) for t in spoken])[:, LASTS]).sigmoid().numpy())
     print(NAME, "judged", len(compared), len(asked), round(time.time() - start), "s", flush=True)
 if args.get("save"): torch.save(net.state_dict(), args["save"])
 if args.get("out"):
