@@ -17,6 +17,16 @@ def setup(folder, seed, in_four):
     random.seed(seed); np.random.seed(seed); torch.manual_seed(seed)
 
 
+def exactly(run):
+    """Runs without rounding: the reader's own weights are in 4 bits already."""
+    global _round
+    before, _round = _round, False
+    try:
+        return run()
+    finally:
+        _round = before
+
+
 @functools.lru_cache
 def reader():
     return ReaderFile("crates/nacre/model/reader.bin")

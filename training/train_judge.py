@@ -5,11 +5,11 @@ crates/nacre/model/reader.bin and the first weights from `mini.npz`, or from the
 
 A teacher writes what it thinks of every comparison (`soft=FILE`); students learn from the means of several (`teachers=A,B`), beside the labels.
 `nli=EPOCHS` trains on `nli.jsonl.gz` first, if the folder has it. `test=A,B` leaves sets out and reports on them. `round=1` trains for weights in 4 bits.
-`out=FILE` has the weights of a student, in 4 bits, for pack_judge.py.
+`share=` takes a part of each epoch, for a machine without a GPU. `out=FILE` has the weights of a student, in 4 bits, for pack_reader.py.
 """
 import gzip, json, os, random, sys, time
 import numpy as np, torch, torch.nn as nn, torch.nn.functional as F
-from judge_net import CLS, DEVICE, SEP, Judge, Near, Teacher, batch, in_four_bits, pair, reader, setup, tokens
+from judge_net import CLS, DEVICE, SEP, Judge, Near, Teacher, batch, exactly, in_four_bits, pair, reader, setup, tokens
 
 args = dict(a.split("=", 1) for a in sys.argv[1:])
 FOLDER, NAME, MODEL = args.get("folder", ".train"), args.get("name", "run"), args.get("model", "mini")
@@ -70,7 +70,8 @@ near_net = Near().load(reader().near).to(DEVICE)
 def near_vectors(texts):
     with torch.no_grad():
         parts = [texts[i : i + 256] for i in range(0, len(texts), 256)]
-        return torch.cat([F.normalize(near_net.eval().vector(*batch([[CLS, *tokens(t), SEP] for t in part])), dim=-1) for part in parts])
+        vector = lambda part: near_net.eval().vector(*batch([[CLS, *tokens(t), SEP] for t in part]))
+        return torch.cat([F.normalize(exactly(lambda: vector(part)), dim=-1) for part in parts])
 
 
 for n in data["notes"]:
@@ -190,11 +191,11 @@ def report(net):
 
 net = {"mini": lambda: Judge().published() if args.get("init", "mini") == "mini" else Judge().load(reader().judge).load_heads(), "mpnet": Teacher}[MODEL]().to(DEVICE)
 old = Judge().load(reader().judge).load_heads().to(DEVICE)
-if TEST and args.get("old"): print(NAME, "old", json.dumps(report(old)), flush=True)
+if TEST and args.get("old"): print(NAME, "old", json.dumps(exactly(lambda: report(old))), flush=True)
 
 # What the present reader says of sentences, whether they last, is kept in part: it learned from other conversations.
 spoken = sentences()
-present = judge(old, [("", t) for t in spoken])[:, LASTS]
+present = exactly(lambda: judge(old, [("", t) for t in spoken])[:, LASTS])
 lasting = [x for x in data["lasting"] if x["s"] not in TEST]
 del old
 
@@ -204,7 +205,11 @@ if args.get("soft") or args.get("teachers"):
 if args.get("teachers"):
     z = [np.load(f) for f in args["teachers"].split(",")]
     soft = {k: np.mean([one[k] for one in z], 0) for k in ("compared", "asked", "spoken")}
-    assert [len(soft[k]) for k in soft] == [len(compared), len(asked), len(spoken)]
+    assert [len(soft[k]) for k in soft] == [len(compared), len(asked), len(spoken)], ([len(soft[k]) for k in soft], len(compared), len(asked), len(spoken))
+    helping = {(p["q"], n["texts"][i]) for n in notes for p in n["ps"] for i in p["g"]}
+    means = [float(np.mean([v for pair_, v in zip(asked, soft["asked"]) if (pair_ in helping) == right])) for right in (True, False)]
+    print(NAME, "the teachers say of what helps, and of the rest", means)
+    assert means[0] > means[1] + 0.3
 
 
 def batches(nli):
@@ -271,14 +276,16 @@ def train(epochs, lr, nli=None):
     groups = [{"params": [p for k, p in net.named_parameters() if not k.startswith(("heads", "nli"))], "lr": lr},
               {"params": [p for k, p in net.named_parameters() if k.startswith(("heads", "nli"))], "lr": lr * 5}]
     optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
-    step, steps = 0, int(epochs * len(batches(nli)) * (1.0 if nli else 1.15))  # what was hard makes later epochs longer
+    share = float(args.get("share", 1))
+    step, steps = 0, int(epochs * len(batches(nli)) * share * (1.0 if nli else 1.15))  # what was hard makes later epochs longer
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda s: min(1, (s + 1) / (0.08 * steps)) * max(0.02, 1 - s / steps))
     shadow = {k: v.detach().clone() for k, v in net.state_dict().items()}
     for epoch in range(epochs):
         seen = {}
         if not nli and epoch in (2, 4, 6): find_hard(net)
         net.train()
-        for kind, items in batches(nli):
+        todo = batches(nli)
+        for kind, items in todo[: int(share * len(todo))]:
             with torch.autocast(DEVICE, dtype=torch.bfloat16):
                 loss = loss_of(kind, items)
             optimizer.zero_grad(); loss.backward(); nn.utils.clip_grad_norm_(net.parameters(), 1.0); optimizer.step(); schedule.step(); step += 1
@@ -288,7 +295,19 @@ def train(epochs, lr, nli=None):
                     if v.dtype.is_floating_point: shadow[k].mul_(decay).add_(v, alpha=1 - decay)
             seen.setdefault(kind, []).append(loss.detach())
         print(NAME, "nli" if nli else "", epoch + 1, {k: round(float(torch.stack(v).mean()), 3) for k, v in seen.items()}, round(time.time() - start), "s", flush=True)
+        if args.get("out"): write(shadow)
     net.load_state_dict(shadow)
+
+
+def write(state):
+    out = {}
+    for k, v in state.items():
+        if k.startswith("layers") and v.ndim == 2:
+            codes, scale = in_four_bits(v)
+            out[k], out[k + ".s"] = codes.to(torch.int8).view_as(v).cpu().numpy(), scale[..., 0].half().cpu().numpy()
+        elif k.startswith(("layers", "heads")):
+            out[k] = v.float().cpu().numpy()
+    np.savez_compressed(args["out"], **out)
 
 
 if int(args.get("nli", 0)):
@@ -306,12 +325,3 @@ if args.get("soft"):
              spoken=torch.tensor(judge(net, [("", t) for t in spoken])[:, LASTS]).sigmoid().numpy())
     print(NAME, "judged", len(compared), len(asked), round(time.time() - start), "s", flush=True)
 if args.get("save"): torch.save(net.state_dict(), args["save"])
-if args.get("out"):
-    out = {}
-    for k, v in net.state_dict().items():
-        if k.startswith("layers") and v.ndim == 2:
-            codes, scale = in_four_bits(v)
-            out[k], out[k + ".s"] = codes.to(torch.int8).view_as(v).cpu().numpy(), scale[..., 0].half().cpu().numpy()
-        elif k.startswith(("layers", "heads")):
-            out[k] = v.float().cpu().numpy()
-    np.savez_compressed(args["out"], **out)
