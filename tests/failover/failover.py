@@ -215,13 +215,13 @@ class Writer(threading.Thread):
         begun, tries = time.monotonic(), 0
         while True:
             server = self.served[(self.number + tries) % len(self.served)]
-            status, answer, _after = server.call("memory_store", {"content": text})
+            status, answer, after = server.call("memory_store", {"content": text})
             if status == 200:
                 break
             code = answer.get("error", {}).get("code")
             self.refusals[code] = self.refusals.get(code, 0) + 1
-            if status != 503 or code not in RETRYABLE:
-                self.wrong.append(f"{status} {answer}")
+            if status != 503 or code not in RETRYABLE or after is None:
+                self.wrong.append(f"{status}, Retry-After {after}: {answer}")
                 return
             tries += 1
             time.sleep(0.1)
@@ -321,7 +321,7 @@ def main(folder, processes):
     doctor = nacre("--home", url, "doctor")
     check("`nacre doctor` finds nothing", doctor.returncode == 0, doctor.stdout + doctor.stderr)
     for number, one in enumerate(served):
-        status, answer, _after = one.call("memory_search", {"query": acknowledged[-1]})
+        status, answer, _ = one.call("memory_search", {"query": acknowledged[-1]})
         found = [hit["text"] for hit in answer.get("hits", [])]
         check(f"server {number} finds the last write", acknowledged[-1] in found, answer)
 

@@ -165,7 +165,7 @@ fn a_stamp_that_was_seen_was_lost_with_the_database() {
     let database = url.rsplit('/').next().unwrap();
     let petra = Member::new(&url);
     petra.json(&["store", "The office is in Oslo"]);
-    // What is committed without waiting for the disk stays in memory for a while.
+    // A commit that does not wait for the disk stays in memory for a while.
     server.connect("postgres").batch_execute("ALTER SYSTEM SET wal_writer_delay = '10s'").unwrap();
     server.connect("postgres").batch_execute("SELECT pg_reload_conf()").unwrap();
     let stamp = || -> i64 {

@@ -73,7 +73,7 @@ impl Hosts {
                 Ok(client) => return Ok(client),
                 Err(problem) => problem,
             };
-            // What a replica refuses may be too new for it: the others are asked too.
+            // A replica may refuse something that is too new for it: the others are asked too.
             let says = match () {
                 () if self.may_pass(&problem) => 2,
                 () if problem.code().is_some() && !is_closing(&problem) => 1,
