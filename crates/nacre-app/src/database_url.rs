@@ -111,7 +111,7 @@ mod tests {
         );
         assert_eq!(folder_name("postgres://nacre:secret@db:1/team"), "db-1-team");
         assert_eq!(folder_name("postgres://nacre@one:1,two/team"), "one-1_two-5432-team");
-        let many = vec!["a-host-with-a-long-name.example"; 9].join(",");
+        let many = ["a-host-with-a-long-name.example"; 9].join(",");
         let folder = folder_name(&format!("postgres://nacre@{many}/team"));
         assert_eq!(folder, "a-host-with-a-long-name.example-5432_and_8_more-team");
     }

@@ -24,7 +24,7 @@ use postgres::{Client, Statement};
 use crate::base::caller::{self, Visibility};
 use crate::base::ids::GroupName;
 use crate::base::secret::Secret;
-use crate::base::sql::Params;
+use crate::base::sql::{Params, ToSql as _, Value};
 use crate::base::{Error, Result};
 
 pub use schema::ServerReport;
@@ -89,6 +89,8 @@ pub struct ServerFigures {
     pub replicas: Option<i64>,
     /// How far the slowest replica is behind, in seconds; `None` too if the user may not see it (`pg_monitor`).
     pub replication_lag: Option<f64>,
+    /// The size of the database with all its groups.
+    pub bytes: Option<i64>,
 }
 
 /// One connection with its prepared statements.
@@ -175,8 +177,13 @@ impl Server {
     pub(crate) fn figures(&self) -> ServerFigures {
         let sql = "SELECT (SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted), count(*),
             max(extract(epoch FROM replay_lag))::float8 FROM pg_stat_replication";
-        let found = self.start("true", Purpose::Read, None).and_then(|lease| lease.query(sql, &[]));
-        let row = found.ok().and_then(|rows| rows.into_iter().next());
+        let first = |sql: &str| {
+            let found = self.start("true", Purpose::Read, None).and_then(|lease| lease.query(sql, &[]));
+            found.ok().and_then(|rows| rows.into_iter().next())
+        };
+        let row = first(sql);
+        // On its own: a user may lack the right.
+        let size = first("SELECT pg_database_size(current_database())");
         let pool = self.pool();
         ServerFigures {
             leased: pool.leased,
@@ -187,6 +194,7 @@ impl Server {
             lock_waits: row.as_ref().and_then(|row| row.try_get(0).ok()),
             replicas: row.as_ref().and_then(|row| row.try_get(1).ok()),
             replication_lag: row.as_ref().and_then(|row| row.try_get(2).ok().flatten()),
+            bytes: size.and_then(|row| row.try_get(0).ok()),
         }
     }
 
@@ -516,6 +524,17 @@ impl Lease {
     /// Does the same for a statement that returns no rows.
     pub(crate) fn execute(&self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<u64> {
         self.prepared(sql, |client, statement| client.execute(statement, params))
+    }
+
+    /// Runs a statement whose parameters are columns: arrays of the same length. Returns its rows.
+    pub(crate) fn columns(&self, sql: &str, columns: &[Vec<Value<'_>>]) -> Result<Vec<postgres::Row>> {
+        let columns: Vec<Vec<value::Param<'_>>> = columns
+            .iter()
+            .map(|column| column.iter().map(|value| value::Param(value.to_sql())).collect())
+            .collect();
+        let params: Vec<&(dyn ToSql + Sync)> =
+            columns.iter().map(|column| column as &(dyn ToSql + Sync)).collect();
+        self.query(sql, &params)
     }
 
     /// Runs a statement that returns no rows. Returns how many rows it changed.
