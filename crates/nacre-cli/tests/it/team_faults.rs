@@ -185,6 +185,59 @@ fn a_stamp_that_was_seen_was_lost_with_the_database() {
 }
 
 #[test]
+fn after_a_restore_a_server_searched_with_vectors_of_lost_rows() {
+    let Some(server) = postgres_server::own_server() else { return };
+    let url = team(&server);
+    let database = url.rsplit('/').next().unwrap();
+    let petra = Member::new(&url);
+    petra.json(&["store", "The office is in Oslo"]);
+    let served = Served::start(&petra);
+    let store =
+        |text: &str| post(&served.address, "main", "memory_store", &json!({ "content": text })).unwrap().0;
+    let search = || {
+        let (status, found) =
+            post(&served.address, "main", "memory_search", &json!({ "query": "boats on the water" }))
+                .unwrap();
+        assert_eq!(status, 200, "{found}");
+        let hits = found["hits"].as_array().unwrap().iter();
+        hits.map(|hit| format!("{} {}", hit["text"], hit["score"])).collect::<Vec<_>>()
+    };
+    search();
+    // A backup of all rows, and a memory that it does not have.
+    let tables = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'nacre'";
+    let tables: Vec<String> =
+        server.connect(database).query(tables, &[]).unwrap().iter().map(|row| row.get(0)).collect();
+    let for_all = |sql: &str| tables.iter().map(|table| sql.replace("TABLE_", table)).collect::<String>();
+    let backup = for_all("CREATE TABLE backup.TABLE_ AS SELECT * FROM nacre.TABLE_;");
+    server.connect(database).batch_execute(&format!("CREATE SCHEMA backup; {backup}")).unwrap();
+    assert_eq!(store("The recipe needs flour and salt"), 200);
+    search();
+    // The backup is restored, and the next memory gets the number and the stamp of the one that was lost.
+    let restore = for_all(
+        "DELETE FROM nacre.TABLE_; INSERT INTO nacre.TABLE_ OVERRIDING SYSTEM VALUE SELECT * FROM backup.TABLE_;",
+    );
+    server
+        .connect(database)
+        .batch_execute(&format!("SET session_replication_role = replica; BEGIN; {restore} COMMIT"))
+        .unwrap();
+    server.kill();
+    server.wait().unwrap();
+    assert_eq!(store("Sailing ships cross the sea"), 200);
+    let found = search();
+    let fresh = Served::start(&Member::new(&url));
+    let (_, expected) =
+        post(&fresh.address, "main", "memory_search", &json!({ "query": "boats on the water" })).unwrap();
+    let expected: Vec<String> = expected["hits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| format!("{} {}", hit["text"], hit["score"]))
+        .collect();
+    assert_eq!(found, expected);
+    assert!(found[0].contains("Sailing ships"), "{found:?}");
+}
+
+#[test]
 fn a_password_is_checked_and_never_shown() {
     let Some(server) = postgres_server::server() else { return };
     let url = team(server);

@@ -283,6 +283,8 @@ fn split(number: i64, rows: usize) -> (i64, usize) {
 #[derive(Default)]
 pub(crate) struct Space {
     stamp: i64,
+    /// When the server was started that gave the stamp.
+    start: String,
     marks: Vec<Mark>,
     /// Whether the vectors are kept. The first search of a process reads them one row at a time and keeps none: most
     /// processes make one search, and memory that is used once costs more than the search.
@@ -320,13 +322,14 @@ impl Space {
 
     fn refresh_marks(&mut self, db: &Connection) -> Result<()> {
         let marks_per_row = per_row(db).marks;
-        let now = state::last_stamp(db)?;
-        if now == self.stamp {
+        let (now, start) = state::last_stamp_and_start(db)?;
+        if now == self.stamp && start == self.start {
             return Ok(());
         }
-        if now < self.stamp || number(db, EPOCH_KEY)? > self.stamp {
+        if now < self.stamp || start != self.start || number(db, EPOCH_KEY)? > self.stamp {
             *self = Space { keeps_vectors: self.keeps_vectors, ..Space::default() };
         }
+        self.start = start;
         let old = state::old(db)?;
         let id = |id: i64| u32::try_from(id).unwrap_or(u32::MAX);
         self.old = id(old.start)..id(old.end);
