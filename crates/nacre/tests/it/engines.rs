@@ -310,7 +310,7 @@ fn imported_messages_have_the_same_numbers_and_scores() {
             said.push(format!("{query}: {}", found.data));
         }
         place.check();
-        // What comes after an import has the next numbers.
+        // The next memory has the next number.
         place.call("memory_store", json!({ "content": "The import is done" }));
         said.push(place.call("memory_search", json!({ "query": "import", "explain": true })).text);
         answers.push(said);
