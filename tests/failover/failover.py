@@ -69,11 +69,22 @@ def free_ports(count):
     return ports
 
 
+def database_of(folder):
+    """Returns the process of the database in a folder, if it runs. The number in its file may be that of another process by now."""
+    try:
+        pid = int((folder / "postmaster.pid").read_text().split()[0])
+        return pid if str(folder).encode() in Path(f"/proc/{pid}/cmdline").read_bytes() else None
+    except (OSError, ValueError, IndexError):
+        return None
+
+
 class Processes:
     """The processes of this run. They end with it."""
 
     def __init__(self):
         self.running = []
+        # The folders of databases: Patroni starts them in groups of their own.
+        self.databases = []
 
     def start(self, command, log, **given):
         with open(log, "ab") as out:
@@ -86,6 +97,10 @@ class Processes:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+        for folder in self.databases:
+            if pid := database_of(folder):
+                os.kill(pid, signal.SIGQUIT)
+        wait_until("the end", lambda: not any(database_of(folder) for folder in self.databases))
 
 
 class Node:
@@ -131,6 +146,8 @@ class Node:
 
     def start(self, processes):
         command = [TOOLS / "patroni/bin/patroni", self.folder / "patroni.yml"]
+        if self.folder / "data" not in processes.databases:
+            processes.databases.append(self.folder / "data")
         self.patroni = processes.start(command, self.folder.parent / f"{self.name}.log", cwd="/", env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"}, **SERVER_USER)
 
     def ask(self, path, data=None):
@@ -150,7 +167,7 @@ class Node:
         return self.ask(path)[0] == 200
 
     def kill_database(self):
-        os.kill(int((self.folder / "data/postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+        os.kill(database_of(self.folder / "data"), signal.SIGKILL)
 
     def kill_patroni(self):
         os.kill(self.patroni.pid, signal.SIGKILL)
