@@ -252,6 +252,13 @@ pub(crate) fn entry(db: &Connection, named: &EntryRef) -> Result<ErasedEntry> {
     Ok(erased)
 }
 
+/// Erases a message that was deleted on another machine, with what was derived from it here.
+pub(crate) fn message(db: &Connection, reference: &str) -> Result<Vec<checkpoint::DeletedRecord>> {
+    let mut removed = Removals::default();
+    record::erase(db, &RecordRef::Message(reference.to_owned()), &mut removed)?;
+    Ok(removed.ids)
+}
+
 /// Removes erased entries from proposals and imports. Only the import key stays, so that the entry is not
 /// imported again.
 fn forget_traces(db: &Connection, erased: &[ErasedEntry]) -> Result<()> {

@@ -2,7 +2,7 @@
 //!
 //! Every machine writes a log of its own and reads those of the others, out of a folder that any tool copies, or a server. `seal` has the
 //! keys, `log` the files of a log, `own` the log of this machine, `clock` the documents that merge in any order, `kinds` the records
-//! that travel, `fold` the way between rows and documents, `files` the Markdown files, `carrier` the folder or the server
+//! that travel, `fold` the way between rows and documents, `files` the Markdown files, `transcripts` the conversations, `carrier` the folder or the server
 //! (`server` asks it, `host` is its other side), `renewal` new keys and new devices. A round (`round`) notes what happened here,
 //! applies what happened elsewhere, and brings the carrier up to date.
 
@@ -17,6 +17,7 @@ mod own;
 mod renewal;
 mod seal;
 mod server;
+mod transcripts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
@@ -32,6 +33,7 @@ use self::log::{MAX_RECORDS, Position};
 use self::own::OwnLog;
 use self::renewal::PendingChange;
 pub use self::renewal::{KeyReport, replace_key};
+use self::transcripts::LocalTranscript;
 use self::seal::{DeviceId, DeviceKey, MemoryKey, from_hex, hex};
 use crate::base::ids::GroupName;
 use crate::base::secret::Secret;
@@ -362,6 +364,12 @@ pub struct RoundOptions {
     pub allow_deletions: bool,
 }
 
+/// The files that changed here since the last round.
+struct Edits {
+    files: Vec<LocalFile>,
+    transcripts: Vec<LocalTranscript>,
+}
+
 /// Runs one round.
 pub fn round(view: &mut View<'_>, options: &RoundOptions) -> Result<RoundReport> {
     let mut device = Device::open(view)?;
@@ -375,7 +383,7 @@ pub fn round(view: &mut View<'_>, options: &RoundOptions) -> Result<RoundReport>
         report.new_device = true;
     }
     workspace::sync(view)?;
-    let edited = files::changed(view)?;
+    let edited = Edits { files: files::changed(view)?, transcripts: transcripts::changed(view)? };
     let (arrivals, positions) = read_others(view, &device)?;
     report.machines = 1 + arrivals.len();
     let is_forked = |arrival: &Arrival| arrival.forked && is_replaced(&device, &arrival.device);
@@ -387,13 +395,17 @@ pub fn round(view: &mut View<'_>, options: &RoundOptions) -> Result<RoundReport>
     }
     let is_quiet = arrivals.iter().all(|arrival| arrival.records.is_empty())
         && positions.contains_key(device.key.id())
-        && edited.is_empty()
-        && view.read_all(|db| Ok(fold::is_unchanged(db)? && !files::is_waiting(db)?))?
+        && edited.files.is_empty()
+        && edited.transcripts.is_empty()
+        && view.read_all(|db| {
+            Ok(fold::is_unchanged(db)? && !files::is_waiting(db)? && !transcripts::is_waiting(db)?)
+        })?
         && view.read_all(fold::outbox)?.is_empty();
     if !is_quiet {
         fold_round(view, &device, arrivals, &edited, options, &mut report)?;
         crate::store::crash::point("round folded");
         report.files = files::write(view)?;
+        transcripts::write(view, &device.memory)?;
         publish(view, &device)?;
     }
     scrub(view, &device)?;
@@ -446,7 +458,7 @@ fn fold_round(
     view: &mut View<'_>,
     device: &Device,
     arrivals: Vec<Arrival>,
-    edited: &[LocalFile],
+    edited: &Edits,
     options: &RoundOptions,
     report: &mut RoundReport,
 ) -> Result<()> {
@@ -464,7 +476,8 @@ fn fold_round(
             fold.repeat_deletions(replaced)?;
         }
         fold.capture(private, options.allow_deletions)?;
-        fold.capture_files(edited, options.allow_deletions)?;
+        fold.capture_files(&edited.files, options.allow_deletions)?;
+        fold.capture_transcripts(&edited.transcripts, private, options.allow_deletions)?;
         let said = if has_new_key { fold::documents_of(&logs) } else { BTreeMap::new() };
         if logs.iter().any(|(_, records, _)| !records.is_empty()) {
             fold.apply(logs)?;
@@ -521,7 +534,8 @@ fn scrub(view: &mut View<'_>, device: &Device) -> Result<()> {
     if gone.is_empty() {
         return Ok(());
     }
-    let is_gone = |kind: &str, id: &str| gone.iter().any(|one| one.kind == kind && one.id == id);
+    let records: BTreeSet<(&str, &str)> = gone.iter().map(|one| (&*one.kind, &*one.id)).collect();
+    let is_gone = |kind: &str, id: &str| records.contains(&(kind, id));
     device.log().scrub(&device.memory, &device.key, is_gone)?;
     view.write(|tx| fold::scrubbed(tx, &gone))
 }
@@ -653,7 +667,7 @@ impl Authors {
             Some(Some(seen)) => seen.name.clone(),
             _ => device.to_string(),
         };
-        let sql = "SELECT kind, local, document FROM sync_records WHERE local <> '' AND kind <> 'file'";
+        let sql = "SELECT kind, local, document FROM sync_records WHERE local <> '' AND kind NOT IN ('file', 'line')";
         let rows: Vec<(String, String, String)> =
             view.read_all(|db| db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))))?;
         let known = names.keys().map(name).collect();

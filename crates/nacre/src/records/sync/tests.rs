@@ -14,13 +14,23 @@ use super::{Place, RoundOptions, RoundReport, init, invite, join, replace_key, r
 use crate::base::caller::Caller;
 use crate::base::{Result, Settings, Time, files};
 use crate::group::Group;
+use crate::records::erase;
+use crate::records::session::{Draft, append};
 use crate::records::workspace::proposal;
 use crate::store::crash;
 use crate::tools::home::Home;
 
 /// The points at which a process can die during a round.
 const POINTS: &[&str] =
-    &["round folded", "pack written", "segment written", "document written", "log copied", "written aside"];
+    &[
+        "round folded",
+        "pack written",
+        "segment written",
+        "document written",
+        "transcript written",
+        "log copied",
+        "written aside",
+    ];
 /// The points at which it can die while the key is replaced, and while another machine takes the new one.
 const KEY_POINTS: &[&str] =
     &["new key saved", "log begun again", "new key told", "round folded", "segment written"];
@@ -91,6 +101,16 @@ impl Machine {
         self.home.path().join(format!("groups/main/memory/note-{number}.md"))
     }
 
+    fn talk(&self, number: usize) -> PathBuf {
+        self.home.path().join(format!("groups/main/sessions/talk-{number}.jsonl"))
+    }
+
+    /// The messages that a search can find.
+    fn messages(&mut self) -> Vec<(String, String)> {
+        let sql = "SELECT ref, text FROM passages WHERE kind = 'message' ORDER BY ref";
+        self.with(|view| view.read_all(|db| db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?))))).unwrap()
+    }
+
     fn proposed(&mut self) -> String {
         let all = self.with(|view| proposal::list(view, true)).unwrap();
         all.iter().map(|proposal| proposal.diff.to_string()).collect()
@@ -142,8 +162,74 @@ struct AcknowledgedWrites {
     kept: BTreeSet<String>,
     /// Lines of documents.
     lines: BTreeSet<String>,
+    /// Words of messages.
+    said: BTreeSet<String>,
     /// Words of texts that were deleted.
     gone: BTreeSet<String>,
+}
+
+/// Something happens to a transcript: a message is appended, or somebody edits or deletes a line, deletes the file or the session,
+/// or has a word forgotten.
+fn talk(random: &mut Random, seed: u64, number: usize, machine: &mut Machine, told: &mut AcknowledgedWrites) {
+    let (action, which) = (random.below(8), random.below(3));
+    if matches!(action, 0 | 1 | 4) {
+        // What nobody but this machine ever knew of is a matter of this machine.
+        machine.round();
+    }
+    let path = machine.talk(which);
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    let word_of = |line: &str| {
+        let start = line.find("word").unwrap();
+        line[start..].split(' ').next().unwrap().to_owned()
+    };
+    let word = format!("word{seed}x{number}x");
+    let mut bury = |line: &str, told: &mut AcknowledgedWrites| {
+        let gone = word_of(line);
+        told.said.remove(&gone);
+        told.gone.insert(gone);
+    };
+    let at = random.below(lines.len().max(1));
+    let put = |lines: &[String]| {
+        files::write_without_sync(&path, lines.iter().flat_map(|line| [line, "\n"]).collect::<String>().as_bytes())
+    };
+    match (action, lines.is_empty()) {
+        (0, false) => {
+            let mut after: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+            after[at] = after[at].replace(&word_of(lines[at]), &word);
+            bury(lines[at], told);
+            told.said.insert(word);
+            put(&after).unwrap();
+        }
+        (1, false) => {
+            let mut after: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+            after.remove(at);
+            bury(lines[at], told);
+            put(&after).unwrap();
+        }
+        (2, false) => {
+            let word = word_of(lines[at]);
+            machine.with(|view| erase::forget(view, &word)).unwrap();
+            bury(lines[at], told);
+        }
+        (3, false) if random.below(3) == 0 => {
+            lines.iter().for_each(|line| bury(line, told));
+            let session = format!("talk-{which}").parse().unwrap();
+            machine.with(|view| erase::delete(view, &[erase::RecordRef::Session(session)])).unwrap();
+        }
+        (4, false) if random.below(3) == 0 => {
+            lines.iter().for_each(|line| bury(line, told));
+            fs::remove_file(&path).unwrap();
+        }
+        _ => {
+            let content = format!("In run {seed} somebody said {word} and more");
+            let messages = json!([{ "role": "user", "content": content }]);
+            let session = format!("talk-{which}");
+            let drafts = serde_json::from_value::<Vec<Draft>>(messages).unwrap();
+            machine.with(|view| append(view, &session.parse().unwrap(), &drafts)).unwrap();
+            told.said.insert(word);
+        }
+    }
 }
 
 fn step(random: &mut Random, seed: u64, number: usize, machine: &mut Machine, told: &mut AcknowledgedWrites) {
@@ -158,6 +244,9 @@ fn step(random: &mut Random, seed: u64, number: usize, machine: &mut Machine, to
         0 => format!("Statement {} of run {seed}", random.below(12)),
         _ => format!("Statement with word{seed}x{number}x in it"),
     };
+    if random.below(3) == 0 {
+        return talk(random, seed, number, machine, told);
+    }
     // A refusal, such as a text that exists already, is a step too.
     let _ = match (random.below(12), one) {
         (0, Some((id, _))) => machine.call("memory_update", json!({ "id": id, "content": text })),
@@ -282,6 +371,17 @@ fn check(seed: u64, machines: &mut [Machine], told: &AcknowledgedWrites) {
             "seed {seed}: `{line}` is lost: {notes}{proposed}"
         );
     }
+    for number in 0..3 {
+        let talks: Vec<_> =
+            machines.iter().map(|machine| fs::read_to_string(machine.talk(number)).ok()).collect();
+        assert!(talks.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: {talks:#?}");
+    }
+    let talks: String = (0..3).filter_map(|number| fs::read_to_string(machines[0].talk(number)).ok()).collect();
+    for word in &told.said {
+        assert!(talks.contains(&format!("{word} ")), "seed {seed}: the message with `{word}` is lost: {talks}");
+    }
+    let messages: Vec<_> = machines.iter_mut().map(Machine::messages).collect();
+    assert!(messages.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: {messages:#?}");
     for machine in machines.iter_mut() {
         let faults = machine.with(|view| view.check()).unwrap();
         assert_eq!(faults, Vec::<String>::new(), "seed {seed}");
