@@ -63,6 +63,11 @@ impl SyncedLine {
     fn key(&self) -> Option<String> {
         Line::read(self.text.as_bytes()).map(|line| line.key())
     }
+
+    /// Tells whether it says a deleted text.
+    fn is_covered(&self, deleted: &Tombstones) -> bool {
+        !deleted.is_empty() && Line::read(self.text.as_bytes()).is_some_and(|line| deleted.cover(line.text()))
+    }
 }
 
 /// Returns the order of a line.
@@ -184,7 +189,27 @@ impl Fold<'_> {
         if !allow_deletions && gone > FEW_DELETIONS && gone * 2 > known {
             return Err(Error::ManyDeletions { count: gone, total: known });
         }
+        self.delete_dead_lines()?;
         changed.iter().try_for_each(|file| self.capture_transcript(file, private))
+    }
+
+    /// Deletes lines that were not written to their files because a process died, and whose texts were deleted since.
+    fn delete_dead_lines(&mut self) -> Result<()> {
+        let due: Vec<String> =
+            states(self.db)?.into_iter().filter(|(_, state)| state.is_due()).map(|(file, _)| file).collect();
+        if due.is_empty() {
+            return Ok(());
+        }
+        let deleted = Tombstones::load(self.db)?;
+        for file in due {
+            for row in rows_of(self.db, "local = '+' || $1", &file)? {
+                if SyncedLine::of(&row.document).is_some_and(|line| line.is_covered(&deleted)) {
+                    self.note_deleted_line(&row.id)?;
+                    self.delete(LINE, &row.id)?;
+                }
+            }
+        }
+        self.forget_deleted_lines()
     }
 
     fn capture_transcript(&mut self, transcript: &LocalTranscript, private: bool) -> Result<()> {
@@ -299,10 +324,9 @@ impl Fold<'_> {
                 fold::save(self.db, self.memory, LINE, &id, "", "", &document)?;
                 continue;
             };
-            let says = || Line::read(line.text.as_bytes()).is_some_and(|line| deleted.cover(line.text()));
             let local = local.filter(|local| !local.is_empty());
             let is_new = local.is_none();
-            if is_new && !deleted.is_empty() && says() {
+            if is_new && line.is_covered(&deleted) {
                 self.delete(LINE, &id)?;
                 continue;
             }
@@ -506,6 +530,7 @@ fn whole_file(view: &View<'_>, memory: &MemoryKey, file: &str) -> Result<(FileSt
     if content.len() == captured && !has_vanished && !content.is_empty() {
         after.mark = "written".into();
     }
-    let is_same = content == here;
+    // A file without lines is removed.
+    let is_same = content == here && (!here.is_empty() || replica::mark(view.files(), file).is_none());
     Ok((after, (!is_same).then_some(Content::Replace(content))))
 }
