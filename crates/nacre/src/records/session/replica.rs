@@ -48,7 +48,8 @@ fn mark_of(files: &Files, name: &str) -> Option<String> {
 pub(crate) fn session_of(name: &str) -> Option<SessionId> {
     let stem = name.strip_suffix(".jsonl")?;
     let original = stem.strip_prefix(ARCHIVE_FOLDER).and_then(|rest| rest.strip_prefix('/')?.split_once('~'));
-    let is_number = |number: &str| (1..=9).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number =
+        |number: &str| (1..=9).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
     let stem = match original {
         Some((stem, number)) if is_number(number) => stem,
         Some(_) => return None,
@@ -111,10 +112,13 @@ pub(crate) fn write(view: &mut View<'_>, name: &str, content: &Content, lock: &L
         transcript.repair_end(lock)?;
     }
     let files = view.files();
-    let whole = |lines: &[String]| lines.iter().flat_map(|line| [line, "\n"]).collect::<String>().into_bytes();
+    let whole =
+        |lines: &[String]| lines.iter().flat_map(|line| [line, "\n"]).collect::<String>().into_bytes();
     match content {
         Content::Append(lines) => files.append_transcript(name, &whole(lines)).map(drop),
-        Content::Replace(lines) if lines.is_empty() && files.has_transcript(name) => files.remove_transcript(name),
+        Content::Replace(lines) if lines.is_empty() && files.has_transcript(name) => {
+            files.remove_transcript(name)
+        }
         Content::Replace(lines) if lines.is_empty() => Ok(()),
         Content::Replace(lines) => files.write_transcript(name, &whole(lines)),
     }
@@ -236,7 +240,12 @@ pub(crate) fn provenance(db: &Connection, session: &SessionId) -> Result<Provena
 
 impl Provenance {
     /// Returns the origin of one message.
-    pub(crate) fn origin_of(&self, db: &Connection, session: &SessionId, line: Option<&Line>) -> Result<RecordOrigin> {
+    pub(crate) fn origin_of(
+        &self,
+        db: &Connection,
+        session: &SessionId,
+        line: Option<&Line>,
+    ) -> Result<RecordOrigin> {
         let Some(line) = line else { return Ok(self.origin) };
         let sql = "SELECT origin FROM passages WHERE kind = 'message' AND ref = $1";
         Ok(db.row(sql, [format!("{session}/{}", line.id)], |row| row.get(0))?.unwrap_or(self.origin))

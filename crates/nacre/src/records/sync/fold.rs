@@ -78,6 +78,8 @@ pub(super) struct FoldReport {
     pub(super) gone: Vec<DeletedRecord>,
     /// Deletions of any machine, whose texts were removed from the database.
     pub(super) buried: usize,
+    /// Versions of documents, of any machine.
+    pub(super) versions: usize,
     /// Proposals for documents that two machines changed in the same place.
     pub(super) proposals: usize,
 }
@@ -169,7 +171,7 @@ impl<'a> Fold<'a> {
             let op = Op::Delete(texts);
             self.append(&Record { at: at.clone(), kind: kind.clone(), id: id.clone(), op }, None)?;
         }
-        self.db.run("DELETE FROM sync_state WHERE key = $1", [NEW_KEY]).map(drop)
+        remove_state(self.db, NEW_KEY)
     }
 
     /// Turns what happened here since the last round into operations. `private` tells whether new private records travel.
@@ -255,6 +257,10 @@ impl<'a> Fold<'a> {
     }
 
     pub(super) fn put(&mut self, at: Stamp, kind: &str, id: String, document: &Document) -> Result<()> {
+        if kind == FILE {
+            files::note_put(self.db, &id, self.next, document)?;
+            self.report.versions += 1;
+        }
         let sealed = seal_text(self.memory, self.device, self.next, &serde_json::to_vec(document)?)?;
         let record = Record { at, kind: kind.to_owned(), id, op: Op::Put(text_hash(&sealed)) };
         self.append(&record, Some(sealed))
@@ -350,6 +356,10 @@ impl<'a> Fold<'a> {
                     (Op::Put(_), Some(theirs)) => {
                         let (is_entry, is_file) = (kind == ENTRY, kind == FILE);
                         let file = if is_file { id.clone() } else { String::new() };
+                        if is_file {
+                            files::note_old_versions(self.db)?;
+                            self.report.versions += 1;
+                        }
                         let ours = match documents.entry((kind, id)) {
                             Slot::Occupied(ours) => &mut ours.into_mut().document,
                             Slot::Vacant(free) => match known_record(self.db, free.key())? {
@@ -678,6 +688,10 @@ pub(super) fn set_state(db: &Connection, key: &str, value: &str) -> Result<()> {
     db.run(sql, (key, value)).map(drop)
 }
 
+pub(super) fn remove_state(db: &Connection, key: &str) -> Result<()> {
+    db.run("DELETE FROM sync_state WHERE key = $1", [key]).map(drop)
+}
+
 fn audit_head(db: &Connection) -> Result<String> {
     let sql = "SELECT coalesce(max(seq), 0) FROM audit";
     db.one(sql, (), |row| row.get::<i64>(0)).map(|seq| seq.to_string())
@@ -700,6 +714,7 @@ pub(super) fn begin_again(db: &Connection) -> Result<()> {
     db.run("DELETE FROM sync_devices", ())?;
     db.run("DELETE FROM sync_outbox", ())?;
     db.run("UPDATE sync_tombstones SET number = 0, scrubbed = true", ())?;
+    files::forget_numbers(db)?;
     set_state(db, NEW_KEY, "1")
 }
 

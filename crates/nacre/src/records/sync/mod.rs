@@ -30,11 +30,11 @@ use self::carrier::{Arrival, Carrier, DeviceState, Marker};
 use self::files::LocalFile;
 use self::fold::Fold;
 use self::log::{MAX_RECORDS, Position};
-use self::own::OwnLog;
+use self::own::{Outdated, OwnLog};
 use self::renewal::PendingChange;
 pub use self::renewal::{KeyReport, replace_key};
-use self::transcripts::LocalTranscript;
 use self::seal::{DeviceId, DeviceKey, MemoryKey, from_hex, hex};
+use self::transcripts::LocalTranscript;
 use crate::base::ids::GroupName;
 use crate::base::secret::Secret;
 use crate::base::{Error, Result, Time, files as disk};
@@ -368,6 +368,8 @@ pub struct RoundOptions {
 struct Edits {
     files: Vec<LocalFile>,
     transcripts: Vec<LocalTranscript>,
+    /// The number up to which all other machines have read the log of this device.
+    agreed: u64,
 }
 
 /// Runs one round.
@@ -383,7 +385,7 @@ pub fn round(view: &mut View<'_>, options: &RoundOptions) -> Result<RoundReport>
         report.new_device = true;
     }
     workspace::sync(view)?;
-    let edited = Edits { files: files::changed(view)?, transcripts: transcripts::changed(view)? };
+    let edited = Edits { files: files::changed(view)?, transcripts: transcripts::changed(view)?, agreed: 0 };
     let (arrivals, positions) = read_others(view, &device)?;
     report.machines = 1 + arrivals.len();
     let is_forked = |arrival: &Arrival| arrival.forked && is_replaced(&device, &arrival.device);
@@ -393,20 +395,28 @@ pub fn round(view: &mut View<'_>, options: &RoundOptions) -> Result<RoundReport>
             report.problems.extend(arrival.problems.iter().cloned());
         }
     }
+    let kept = view.read_all(files::kept_bases)?;
+    let agreed = if kept.is_empty() { 0 } else { agreed(&device)? };
     let is_quiet = arrivals.iter().all(|arrival| arrival.records.is_empty())
         && positions.contains_key(device.key.id())
         && edited.files.is_empty()
         && edited.transcripts.is_empty()
+        && kept.iter().all(|(_, number, _)| *number > agreed)
         && view.read_all(|db| {
             Ok(fold::is_unchanged(db)? && !files::is_waiting(db)? && !transcripts::is_waiting(db)?)
         })?
         && view.read_all(fold::outbox)?.is_empty();
     if !is_quiet {
-        fold_round(view, &device, arrivals, &edited, options, &mut report)?;
+        let edits = Edits { agreed, ..edited };
+        let has_versions = fold_round(view, &device, arrivals, &edits, options, &mut report)?;
         crate::store::crash::point("round folded");
         report.files = files::write(view)?;
         transcripts::write(view, &device.memory)?;
         publish(view, &device)?;
+        if has_versions {
+            // The texts of earlier versions stay in the write-ahead log until that is truncated.
+            view.forget_log()?;
+        }
     }
     scrub(view, &device)?;
     device.log().mirror(&device.carrier, device.key.id())?;
@@ -454,6 +464,7 @@ fn is_restored(view: &mut View<'_>, device: &Device) -> Result<bool> {
     log.is_overtaken(&device.carrier, &device.memory, &device.key)
 }
 
+/// Notes what happened here and applies what happened elsewhere. Returns whether documents changed.
 fn fold_round(
     view: &mut View<'_>,
     device: &Device,
@@ -461,7 +472,7 @@ fn fold_round(
     edited: &Edits,
     options: &RoundOptions,
     report: &mut RoundReport,
-) -> Result<()> {
+) -> Result<bool> {
     let (caller, now) = (view.caller(), view.now());
     let private = view.settings().sync.private;
     let logs: Vec<_> =
@@ -491,6 +502,7 @@ fn fold_round(
         if has_new_key {
             fold.repeat_all(&said)?;
         }
+        fold.forget_bases(edited.agreed)?;
         fold.finish()
     })?;
     (report.sent, report.received, report.deleted) = (done.captured, done.applied, done.deleted);
@@ -498,7 +510,7 @@ fn fold_round(
     if done.deleted + done.buried > 0 {
         report.problems.extend(erase::finish(view, &done.gone)?);
     }
-    Ok(())
+    Ok(done.versions > 0)
 }
 
 /// Writes what waits into the log of this device.
@@ -527,17 +539,32 @@ fn publish(view: &mut View<'_>, device: &Device) -> Result<()> {
     view.write(|tx| fold::set_position(tx, device.key.id(), end))
 }
 
-/// Removes deleted texts from the log of this device.
+/// Removes texts that were deleted or replaced from the log of this device.
 fn scrub(view: &mut View<'_>, device: &Device) -> Result<()> {
-    let mut gone = view.read_all(fold::tombstones)?;
+    let (mut gone, versions) =
+        view.read_all(|db| Ok((fold::tombstones(db)?, files::newest_versions(db)?)))?;
     gone.retain(|tombstone| !tombstone.scrubbed);
-    if gone.is_empty() {
+    if gone.is_empty() && versions.is_none() {
         return Ok(());
     }
-    let records: BTreeSet<(&str, &str)> = gone.iter().map(|one| (&*one.kind, &*one.id)).collect();
-    let is_gone = |kind: &str, id: &str| records.contains(&(kind, id));
-    device.log().scrub(&device.memory, &device.key, is_gone)?;
-    view.write(|tx| fold::scrubbed(tx, &gone))
+    let deleted = gone.iter().map(|one| (one.kind.clone(), one.id.clone())).collect();
+    device.log().scrub(&device.memory, &device.key, &Outdated { deleted, versions })?;
+    view.write(|tx| {
+        files::forget_old_versions(tx)?;
+        fold::scrubbed(tx, &gone)
+    })
+}
+
+/// Returns the number up to which all other machines have read the log of this device.
+fn agreed(device: &Device) -> Result<u64> {
+    let read = |seen: &Option<DeviceState>| {
+        seen.as_ref().and_then(|seen| seen.logs.get(device.key.id())).copied().unwrap_or(0)
+    };
+    let seen = all_seen(device)?;
+    let others = seen
+        .iter()
+        .filter(|(id, seen)| *id != device.key.id() && !seen.as_ref().is_some_and(|seen| seen.left));
+    Ok(others.map(|(_, seen)| read(seen)).min().unwrap_or(u64::MAX))
 }
 
 fn seen(view: &View<'_>, device: &Device) -> Result<DeviceState> {

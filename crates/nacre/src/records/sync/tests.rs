@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::log::Pack;
+use super::seal::MemoryKey;
 use super::{Place, RoundOptions, RoundReport, init, invite, join, replace_key, round, status};
 use crate::base::caller::Caller;
 use crate::base::{Result, Settings, Time, files};
@@ -21,16 +23,15 @@ use crate::store::crash;
 use crate::tools::home::Home;
 
 /// The points at which a process can die during a round.
-const POINTS: &[&str] =
-    &[
-        "round folded",
-        "pack written",
-        "segment written",
-        "document written",
-        "transcript written",
-        "log copied",
-        "written aside",
-    ];
+const POINTS: &[&str] = &[
+    "round folded",
+    "pack written",
+    "segment written",
+    "document written",
+    "transcript written",
+    "log copied",
+    "written aside",
+];
 /// The points at which it can die while the key is replaced, and while another machine takes the new one.
 const KEY_POINTS: &[&str] =
     &["new key saved", "log begun again", "new key told", "round folded", "segment written"];
@@ -184,14 +185,17 @@ fn talk(random: &mut Random, seed: u64, number: usize, machine: &mut Machine, to
         line[start..].split(' ').next().unwrap().to_owned()
     };
     let word = format!("word{seed}x{number}x");
-    let mut bury = |line: &str, told: &mut AcknowledgedWrites| {
+    let bury = |line: &str, told: &mut AcknowledgedWrites| {
         let gone = word_of(line);
         told.said.remove(&gone);
         told.gone.insert(gone);
     };
     let at = random.below(lines.len().max(1));
     let put = |lines: &[String]| {
-        files::write_without_sync(&path, lines.iter().flat_map(|line| [line, "\n"]).collect::<String>().as_bytes())
+        files::write_without_sync(
+            &path,
+            lines.iter().flat_map(|line| [line, "\n"]).collect::<String>().as_bytes(),
+        )
     };
     match (action, lines.is_empty()) {
         (0, false) => {
@@ -336,15 +340,31 @@ fn history(seed: u64, count: usize, steps: usize) -> usize {
             deliver(&mut random, false);
         }
     }
-    for _ in 0..4 {
+    for _ in 0..7 {
         machines.iter_mut().for_each(|machine| drop(machine.round()));
         deliver(&mut random, true);
     }
     check(seed, &mut machines, &told);
+    // Whatever the logs do not have any more, a machine that joins learns all the same.
+    let folder = tempfile::tempdir().unwrap();
+    for file in all_files(folders[0].path()) {
+        let copy = folder.path().join(file.strip_prefix(folders[0].path()).unwrap());
+        files::create_folder(copy.parent().unwrap()).unwrap();
+        fs::copy(&file, &copy).unwrap();
+    }
+    let mut joined = Machine::new(folder.path());
+    let place = meeting(&joined);
+    joined.with(|view| join(view, &place, &phrase, "joined")).unwrap();
+    joined.round();
+    machines[0].open();
+    machines.truncate(1);
+    machines.push(joined);
+    same_everywhere(seed, &mut machines);
     died
 }
 
-fn check(seed: u64, machines: &mut [Machine], told: &AcknowledgedWrites) {
+/// Checks that all machines have the same records, documents and transcripts.
+fn same_everywhere(seed: u64, machines: &mut [Machine]) {
     let states: Vec<String> = machines.iter_mut().map(Machine::state).collect();
     assert!(
         states.windows(2).all(|pair| pair[0] == pair[1]),
@@ -353,16 +373,26 @@ fn check(seed: u64, machines: &mut [Machine], told: &AcknowledgedWrites) {
     );
     let memories: Vec<_> = machines.iter_mut().map(Machine::memories).collect();
     assert!(memories.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: {memories:#?}");
-    let texts: BTreeSet<&String> = memories[0].values().map(|(text, _)| text).collect();
-    for text in &told.kept {
-        assert!(texts.contains(text), "seed {seed}: `{text}` is lost");
-    }
-    let proposed: String = machines.iter_mut().map(Machine::proposed).collect();
     for number in 0..3 {
         let notes: Vec<_> =
             machines.iter().map(|machine| fs::read_to_string(machine.note(number)).ok()).collect();
         assert!(notes.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: {notes:#?}");
+        let talks: Vec<_> =
+            machines.iter().map(|machine| fs::read_to_string(machine.talk(number)).ok()).collect();
+        assert!(talks.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: {talks:#?}");
     }
+    let messages: Vec<_> = machines.iter_mut().map(Machine::messages).collect();
+    assert!(messages.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: {messages:#?}");
+}
+
+fn check(seed: u64, machines: &mut [Machine], told: &AcknowledgedWrites) {
+    same_everywhere(seed, machines);
+    let memories = machines[0].memories();
+    let texts: BTreeSet<&String> = memories.values().map(|(text, _)| text).collect();
+    for text in &told.kept {
+        assert!(texts.contains(text), "seed {seed}: `{text}` is lost");
+    }
+    let proposed: String = machines.iter_mut().map(Machine::proposed).collect();
     let notes: String =
         (0..3).filter_map(|number| fs::read_to_string(machines[0].note(number)).ok()).collect();
     for line in &told.lines {
@@ -371,25 +401,31 @@ fn check(seed: u64, machines: &mut [Machine], told: &AcknowledgedWrites) {
             "seed {seed}: `{line}` is lost: {notes}{proposed}"
         );
     }
-    for number in 0..3 {
-        let talks: Vec<_> =
-            machines.iter().map(|machine| fs::read_to_string(machine.talk(number)).ok()).collect();
-        assert!(talks.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: {talks:#?}");
-    }
-    let talks: String = (0..3).filter_map(|number| fs::read_to_string(machines[0].talk(number)).ok()).collect();
+    let talks: String =
+        (0..3).filter_map(|number| fs::read_to_string(machines[0].talk(number)).ok()).collect();
     for word in &told.said {
-        assert!(talks.contains(&format!("{word} ")), "seed {seed}: the message with `{word}` is lost: {talks}");
+        assert!(
+            talks.contains(&format!("{word} ")),
+            "seed {seed}: the message with `{word}` is lost: {talks}"
+        );
     }
-    let messages: Vec<_> = machines.iter_mut().map(Machine::messages).collect();
-    assert!(messages.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: {messages:#?}");
     for machine in machines.iter_mut() {
         let faults = machine.with(|view| view.check()).unwrap();
         assert_eq!(faults, Vec::<String>::new(), "seed {seed}");
         let (sent, waiting) = (machine.round().sent, machine.with(|view| status(view)).unwrap().waiting);
         assert_eq!((sent, waiting), (0, 0), "seed {seed}: it never comes to rest");
     }
+    let memory = MemoryKey::from_phrase(&machines[0].with(|view| invite(view)).unwrap()).unwrap();
     for machine in machines {
         machine.group = None;
+        for text in sealed_texts(&memory, &machine.carrier) {
+            for word in &told.gone {
+                assert!(
+                    !text.contains(&format!("{word} ")),
+                    "seed {seed}: `{word}` is sealed in the carrier: {text}"
+                );
+            }
+        }
         for file in all_files(machine.home.path()).iter().chain(&all_files(&machine.carrier)) {
             let bytes = fs::read(file).unwrap();
             for word in &told.gone {
@@ -398,6 +434,21 @@ fn check(seed: u64, machines: &mut [Machine], told: &AcknowledgedWrites) {
             }
         }
     }
+}
+
+/// Everything that somebody who has the phrase can read in a carrier.
+fn sealed_texts(memory: &MemoryKey, carrier: &Path) -> Vec<String> {
+    // Copies that a sync tool makes are its own.
+    let is_ours = |file: &PathBuf| !file.to_str().unwrap().contains("copy of");
+    let files = all_files(carrier).into_iter().filter(is_ours);
+    let packs = files.filter_map(|file| Pack::read(&fs::read(file).unwrap(), memory).ok());
+    let texts = packs.flat_map(|pack| {
+        (pack.first..)
+            .take(pack.slots.len())
+            .filter_map(move |number| pack.text(memory, number))
+            .collect::<Vec<_>>()
+    });
+    texts.map(|text| String::from_utf8(text).unwrap()).collect()
 }
 
 /// The documents that machines have differently, and what each of them waits for.

@@ -20,10 +20,10 @@ use crate::base::ids::{ProjectName, SessionId};
 use crate::base::origin::RecordOrigin;
 use crate::base::{Error, Result};
 use crate::group::View;
+use crate::records::erase;
 use crate::records::session::replica::{self, Arrival, Content};
 use crate::records::session::{self, Line};
 use crate::records::tombstone::Tombstones;
-use crate::records::erase;
 use crate::records::workspace::checkpoint::DeletedRecord;
 use crate::store::Connection;
 
@@ -121,7 +121,9 @@ fn states(db: &Connection) -> Result<BTreeMap<String, FileState>> {
     let sql = "SELECT key, value FROM sync_state WHERE key >= $1 AND key < $2";
     let rows: Vec<(String, String)> =
         db.rows(sql, (STATE, "transcript!"), |row| Ok((row.get(0)?, row.get(1)?)))?;
-    rows.into_iter().map(|(key, value)| Ok((key[STATE.len()..].to_owned(), serde_json::from_str(&value)?))).collect()
+    rows.into_iter()
+        .map(|(key, value)| Ok((key[STATE.len()..].to_owned(), serde_json::from_str(&value)?)))
+        .collect()
 }
 
 fn state(db: &Connection, file: &str) -> Result<FileState> {
@@ -156,7 +158,9 @@ pub(super) fn changed(view: &mut View<'_>) -> Result<Vec<LocalTranscript>> {
     let marks = replica::marks(view.files());
     let gone = known.iter().filter(|(file, state)| !state.mark.is_empty() && !marks.contains_key(*file));
     let mut files: Vec<(String, String)> = gone.map(|(file, _)| (file.clone(), String::new())).collect();
-    files.extend(marks.into_iter().filter(|(file, mark)| known.get(file).is_none_or(|state| state.mark != *mark)));
+    files.extend(
+        marks.into_iter().filter(|(file, mark)| known.get(file).is_none_or(|state| state.mark != *mark)),
+    );
     files.sort_by_key(|(file, _)| !replica::is_original(file));
     let mut changed = Vec::new();
     for (file, mark) in files {
@@ -217,7 +221,13 @@ impl Fold<'_> {
         let before = state(self.db, file)?;
         let mut after = FileState { mark: mark.clone(), ..before.clone() };
         let about = replica::provenance(self.db, session)?;
-        let mut capture = FileCapture { file, session, about: &about, travels: private || !about.private, after: &mut after };
+        let mut capture = FileCapture {
+            file,
+            session,
+            about: &about,
+            travels: private || !about.private,
+            after: &mut after,
+        };
         match before.new_lines(lines) {
             Some(new) => self.capture_end(&mut capture, new)?,
             None => self.capture_all(&mut capture, lines)?,
@@ -292,7 +302,13 @@ impl Fold<'_> {
     }
 
     /// Makes a record of a line, unless it stays on this machine. Returns its order.
-    fn capture_line(&mut self, capture: &FileCapture<'_>, id: String, text: &str, after: &str) -> Result<Option<String>> {
+    fn capture_line(
+        &mut self,
+        capture: &FileCapture<'_>,
+        id: String,
+        text: &str,
+        after: &str,
+    ) -> Result<Option<String>> {
         if !capture.travels {
             return Ok(None);
         }
@@ -319,7 +335,8 @@ impl Fold<'_> {
         // A machine that joins learns of old deletions; what they speak of was deleted where it was said.
         let deleted = if self.is_joining { Tombstones::default() } else { Tombstones::load(self.db)? };
         for (id, document, local) in records {
-            let line = SyncedLine::of(&document).filter(|line| id_of(self.memory, &line.file, &line.text) == id);
+            let line =
+                SyncedLine::of(&document).filter(|line| id_of(self.memory, &line.file, &line.text) == id);
             let (Some(line), Some(order)) = (line, order(&document)) else {
                 fold::save(self.db, self.memory, LINE, &id, "", "", &document)?;
                 continue;
@@ -336,7 +353,8 @@ impl Fold<'_> {
                 std::collections::btree_map::Entry::Vacant(free) => free.insert(state(self.db, &line.file)?),
             };
             state.grows |= is_new;
-            state.changes |= !is_new && self.known_order(&id)?.as_ref() != Some(&order) || order <= state.last;
+            state.changes |=
+                !is_new && self.known_order(&id)?.as_ref() != Some(&order) || order <= state.last;
             fold::save(self.db, self.memory, LINE, &id, &local, "", &document)?;
         }
         files.iter().try_for_each(|(file, state)| set_state(self.db, file, state))?;
@@ -361,12 +379,17 @@ impl Fold<'_> {
             set_state(self.db, &file, &state)?;
             let Some(session) = replica::session_of(&file) else { continue };
             let stem = file.strip_suffix(".jsonl").unwrap_or(&file);
-            let originals = states(self.db)?.into_keys().filter(|name| name.starts_with(&format!("archive/{stem}~")));
+            let originals =
+                states(self.db)?.into_keys().filter(|name| name.starts_with(&format!("archive/{stem}~")));
             if replica::is_original(&file) {
                 continue;
             }
-            let kept_in_originals: HashSet<String> =
-                originals.map(|name| self.keys_of(&name)).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+            let kept_in_originals: HashSet<String> = originals
+                .map(|name| self.keys_of(&name))
+                .collect::<Result<Vec<_>>>()?
+                .into_iter()
+                .flatten()
+                .collect();
             let kept: HashSet<String> = self.keys_of(&file)?.into_iter().collect();
             for key in keys {
                 if kept.contains(&key) {
@@ -450,7 +473,8 @@ fn write_file(
     let is_append = !before.changes
         && mark == before.mark
         && waiting.first().is_none_or(|first| first.order > before.last);
-    let lines = |rows: &[LineRow]| rows.iter().filter_map(|row| SyncedLine::of(&row.document)).collect::<Vec<_>>();
+    let lines =
+        |rows: &[LineRow]| rows.iter().filter_map(|row| SyncedLine::of(&row.document)).collect::<Vec<_>>();
     let arrived = lines(&waiting);
     let (mut after, content) = match is_append {
         true => {
