@@ -249,6 +249,13 @@ pub(crate) fn catch_up(
     Ok((state, anomalies))
 }
 
+/// Brings the lines of a rewritten transcript's original into the database. How far the transcript was read stays.
+pub(super) fn index_original(view: &mut View<'_>, session: &SessionId, lines: &[(u64, Line)]) -> Result<()> {
+    let before = view.read_all(|db| load(db, session))?.unwrap_or_default();
+    write_lines(view, session, &mut before.clone(), lines, Author::Unknown, &mut Anomalies::default())?;
+    view.write(|tx| save(tx, session, &before))
+}
+
 /// Writes lines and the new state in one transaction.
 pub(crate) fn write_lines(
     view: &mut View<'_>,

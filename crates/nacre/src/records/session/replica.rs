@@ -115,12 +115,12 @@ pub(crate) fn write(view: &mut View<'_>, name: &str, content: &Content, lock: &L
     let whole =
         |lines: &[String]| lines.iter().flat_map(|line| [line, "\n"]).collect::<String>().into_bytes();
     match content {
-        Content::Append(lines) => files.append_transcript(name, &whole(lines)).map(drop),
+        Content::Append(lines) if files.has_transcript(name) => files.append_transcript(name, &whole(lines)).map(drop),
         Content::Replace(lines) if lines.is_empty() && files.has_transcript(name) => {
             files.remove_transcript(name)
         }
         Content::Replace(lines) if lines.is_empty() => Ok(()),
-        Content::Replace(lines) => files.write_transcript(name, &whole(lines)),
+        Content::Append(lines) | Content::Replace(lines) => files.write_transcript(name, &whole(lines)),
     }
 }
 
@@ -137,13 +137,13 @@ pub(crate) struct Arrival {
 
 /// Brings the lines of another machine into the database.
 pub(crate) fn receive(view: &mut View<'_>, name: &str, arrival: &Arrival, lock: &Lock) -> Result<()> {
-    let Some(session) = session_of(name).filter(|_| !is_original(name)) else { return Ok(()) };
+    let Some(session) = session_of(name) else { return Ok(()) };
     let transcript = Transcript::of(view.files(), &session)?;
     let before = view.read_all(|db| {
         let sql = "SELECT private, origin FROM sessions WHERE id = $1";
         db.row(sql, [&session], |row| Ok((row.get::<bool>(0)?, row.get::<RecordOrigin>(1)?)))
     })?;
-    if arrival.again {
+    if arrival.again && !is_original(name) {
         let first = first_hashes(view.files(), name)?;
         view.write(|tx| read_again(tx, &session, &first))?;
     }
@@ -153,7 +153,14 @@ pub(crate) fn receive(view: &mut View<'_>, name: &str, arrival: &Arrival, lock: 
     {
         view.write(|tx| tx.run("UPDATE sessions SET private = true WHERE id = $1", [&session]).map(drop))?;
     }
-    ingest::catch_up(view, &session, &transcript, Author::Unknown, lock)?;
+    if is_original(name) {
+        let lines = read(view.files(), name)?;
+        let lines: Vec<(u64, Line)> =
+            lines.iter().filter_map(|line| Some((0, Line::read(line.as_bytes())?))).collect();
+        ingest::index_original(view, &session, &lines)?;
+    } else {
+        ingest::catch_up(view, &session, &transcript, Author::Unknown, lock)?;
+    }
     let (was_private, was) = before.unwrap_or_default();
     let origin = arrival.messages.iter().map(|(_, origin)| *origin).max();
     view.write(|tx| {

@@ -411,7 +411,7 @@ pub fn round(view: &mut View<'_>, options: &RoundOptions) -> Result<RoundReport>
         let has_versions = fold_round(view, &device, arrivals, &edits, options, &mut report)?;
         crate::store::crash::point("round folded");
         report.files = files::write(view)?;
-        transcripts::write(view, &device.memory)?;
+        report.problems.extend(transcripts::write(view, &device.memory)?);
         publish(view, &device)?;
         if has_versions {
             // The texts of earlier versions stay in the write-ahead log until that is truncated.

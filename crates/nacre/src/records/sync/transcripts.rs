@@ -172,7 +172,7 @@ pub(super) fn changed(view: &mut View<'_>) -> Result<Vec<LocalTranscript>> {
                 continue;
             }
         }
-        let lines = replica::read(view.files(), &file)?;
+        let Ok(lines) = replica::read(view.files(), &file) else { continue };
         if lines.iter().all(|line| line.len() <= MAX_LINE_BYTES) {
             changed.push(LocalTranscript { file, session, mark, lines });
         }
@@ -232,7 +232,8 @@ impl Fold<'_> {
             Some(new) => self.capture_end(&mut capture, new)?,
             None => self.capture_all(&mut capture, lines)?,
         }
-        set_state(self.db, file, &after)
+        set_state(self.db, file, &after)?;
+        self.forget_deleted_lines()
     }
 
     /// Captures lines that follow those that are known.
@@ -245,6 +246,7 @@ impl Fold<'_> {
                 _ if text.trim().is_empty() => continue,
                 _ if self.is_deleted(LINE, &id) => {
                     capture.after.changes = true;
+                    self.drop_line(capture, text);
                     continue;
                 }
                 Some(order) => order,
@@ -259,6 +261,12 @@ impl Fold<'_> {
         Ok(())
     }
 
+    /// Notes a line that is in its file again although it was deleted.
+    fn drop_line(&mut self, capture: &FileCapture<'_>, text: &str) {
+        let key = Line::read(text.as_bytes()).map(|line| line.key());
+        self.deleted_lines.push((capture.file.to_owned(), key));
+    }
+
     /// Captures a file in which lines were removed, inserted or changed.
     fn capture_all(&mut self, capture: &mut FileCapture<'_>, lines: &[String]) -> Result<()> {
         let sql = "SELECT id, text FROM sync_records WHERE kind = 'line' AND local = $1";
@@ -271,7 +279,11 @@ impl Fold<'_> {
         let mut anchor = BEFORE_ALL.to_owned();
         for (place, (text, id)) in lines.iter().zip(ids).enumerate() {
             capture.after.add(text);
-            if text.trim().is_empty() || self.is_deleted(LINE, &id) {
+            if text.trim().is_empty() {
+                continue;
+            }
+            if self.is_deleted(LINE, &id) {
+                self.drop_line(capture, text);
                 continue;
             }
             vanished.remove(&id);
@@ -293,7 +305,7 @@ impl Fold<'_> {
             self.note_deleted_line(&id)?;
             self.delete(LINE, &id)?;
         }
-        self.forget_deleted_lines()
+        Ok(())
     }
 
     fn known_order(&self, id: &str) -> Result<Option<String>> {
@@ -378,24 +390,16 @@ impl Fold<'_> {
             let state = FileState { changes: true, ..state(self.db, &file)? };
             set_state(self.db, &file, &state)?;
             let Some(session) = replica::session_of(&file) else { continue };
-            let stem = file.strip_suffix(".jsonl").unwrap_or(&file);
-            let originals =
-                states(self.db)?.into_keys().filter(|name| name.starts_with(&format!("archive/{stem}~")));
-            if replica::is_original(&file) {
-                continue;
+            let kept = self.keys_of(&file)?;
+            let mut kept_elsewhere: HashSet<String> = HashSet::new();
+            for other in states(self.db)?.into_keys().filter(|other| *other != file) {
+                if replica::session_of(&other).as_ref() == Some(&session) {
+                    kept_elsewhere.extend(self.keys_of(&other)?);
+                }
             }
-            let kept_in_originals: HashSet<String> = originals
-                .map(|name| self.keys_of(&name))
-                .collect::<Result<Vec<_>>>()?
-                .into_iter()
-                .flatten()
-                .collect();
-            let kept: HashSet<String> = self.keys_of(&file)?.into_iter().collect();
-            for key in keys {
-                if kept.contains(&key) {
-                    replica::forget_message(self.db, &session, &key)?;
-                } else if !kept_in_originals.contains(&key) {
-                    replica::forget_message(self.db, &session, &key)?;
+            for key in keys.iter().filter(|key| !kept_elsewhere.contains(*key)) {
+                replica::forget_message(self.db, &session, key)?;
+                if !kept.contains(key) {
                     let gone: Vec<DeletedRecord> = erase::message(self.db, &format!("{session}/{key}"))?;
                     self.report.gone.extend(gone);
                 }
@@ -405,7 +409,7 @@ impl Fold<'_> {
     }
 
     /// Returns the keys of the lines of a file.
-    fn keys_of(&self, file: &str) -> Result<Vec<String>> {
+    fn keys_of(&self, file: &str) -> Result<HashSet<String>> {
         let rows = lines_of(self.db, file)?;
         Ok(rows.iter().filter_map(|row| SyncedLine::of(&row.document)?.key()).collect())
     }
@@ -446,19 +450,24 @@ fn rows_of(db: &Connection, which: &str, file: &str) -> Result<Vec<LineRow>> {
     rows.into_iter().map(row).collect()
 }
 
-/// Writes lines of other machines to their files, and removes lines that were deleted. Returns how many files it wrote.
-pub(super) fn write(view: &mut View<'_>, memory: &MemoryKey) -> Result<usize> {
-    let due: Vec<(String, FileState)> =
+/// Writes lines of other machines to their files, and removes lines that were deleted. A file that can't be written does not stop
+/// the others. Returns what was wrong.
+pub(super) fn write(view: &mut View<'_>, memory: &MemoryKey) -> Result<Vec<String>> {
+    let mut due: Vec<(String, FileState)> =
         view.read_all(states)?.into_iter().filter(|(_, state)| state.is_due()).collect();
     if due.is_empty() || !replica::is_writable(view.files()) {
-        return Ok(0);
+        return Ok(Vec::new());
     }
+    // What a rewrite took out of a transcript is in its original.
+    due.sort_by_key(|(file, _)| !replica::is_original(file));
     let lock = session::lock(view)?;
-    let mut written = 0;
+    let mut problems = Vec::new();
     for (file, state) in due {
-        written += usize::from(write_file(view, memory, &file, state, &lock)?);
+        if let Err(problem) = write_file(view, memory, &file, state, &lock) {
+            problems.push(problem.to_string());
+        }
     }
-    Ok(written)
+    Ok(problems)
 }
 
 fn write_file(
@@ -467,7 +476,7 @@ fn write_file(
     file: &str,
     before: FileState,
     lock: &session::Lock,
-) -> Result<bool> {
+) -> Result<()> {
     let mark = replica::mark(view.files(), file).unwrap_or_default();
     let waiting = view.read_all(|db| rows_of(db, "local = '+' || $1", file))?;
     let is_append = !before.changes
@@ -485,7 +494,6 @@ fn write_file(
         }
         false => whole_file(view, memory, file)?,
     };
-    let is_written = content.is_some();
     if let Some(content) = &content {
         replica::write(view, file, content, lock)?;
         crate::store::crash::point("transcript written");
@@ -515,8 +523,7 @@ fn write_file(
             return tx.run("DELETE FROM sync_state WHERE key = $1", [format!("{STATE}{file}")]).map(drop);
         }
         set_state(tx, file, &after)
-    })?;
-    Ok(is_written)
+    })
 }
 
 /// Returns the state of a file as it should be, and its content if it is not so yet. A line that nobody captured yet stays at the end.
