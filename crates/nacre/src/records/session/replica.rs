@@ -115,7 +115,9 @@ pub(crate) fn write(view: &mut View<'_>, name: &str, content: &Content, lock: &L
     let whole =
         |lines: &[String]| lines.iter().flat_map(|line| [line, "\n"]).collect::<String>().into_bytes();
     match content {
-        Content::Append(lines) if files.has_transcript(name) => files.append_transcript(name, &whole(lines)).map(drop),
+        Content::Append(lines) if files.has_transcript(name) => {
+            files.append_transcript(name, &whole(lines)).map(drop)
+        }
         Content::Replace(lines) if lines.is_empty() && files.has_transcript(name) => {
             files.remove_transcript(name)
         }
@@ -256,5 +258,35 @@ impl Provenance {
         let Some(line) = line else { return Ok(self.origin) };
         let sql = "SELECT origin FROM passages WHERE kind = 'message' AND ref = $1";
         Ok(db.row(sql, [format!("{session}/{}", line.id)], |row| row.get(0))?.unwrap_or(self.origin))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_no_transcript_has_is_refused() {
+        for (name, session) in [
+            ("talk.jsonl", Some("talk")),
+            ("a%7E1.jsonl", Some("a~1")),
+            ("archive/talk~2.jsonl", Some("talk")),
+            ("archive/talk.jsonl", None),
+            ("archive/talk~.jsonl", None),
+            ("archive/talk~x.jsonl", None),
+            ("archive/../talk~1.jsonl", None),
+            ("../talk.jsonl", None),
+            ("a/b.jsonl", None),
+            (".hidden.jsonl", None),
+            ("/etc/passwd.jsonl", None),
+            ("talk~1.jsonl", None),
+            ("talk.torn-7", None),
+            ("sessions.json", None),
+            (".jsonl", None),
+            ("%74alk.jsonl", None),
+        ] {
+            let found = session_of(name).map(|session| session.to_string());
+            assert_eq!(found.as_deref(), session, "{name}");
+        }
     }
 }

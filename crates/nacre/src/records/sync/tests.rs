@@ -481,6 +481,67 @@ fn random_histories_end_in_one_state_and_lose_nothing() {
     assert!(runs < 6 || died > 0, "no process died");
 }
 
+/// Checks that a word is in no file of two machines, and in nothing that the phrase opens.
+fn is_gone_everywhere(machines: &mut [Machine; 2], word: &str, when: &str) {
+    let memory = MemoryKey::from_phrase(&machines[0].with(|view| invite(view)).unwrap()).unwrap();
+    for machine in machines {
+        let sealed = sealed_texts(&memory, &machine.carrier);
+        assert!(!sealed.iter().any(|text| text.contains(word)), "{when}: it is sealed in the carrier");
+        machine.group = None;
+        for file in all_files(machine.home.path()).iter().chain(&all_files(&machine.carrier)) {
+            let bytes = fs::read(file).unwrap();
+            let found = memchr::memmem::find(&bytes, word.as_bytes());
+            assert!(found.is_none(), "{when}: it is in {}", file.display());
+        }
+        machine.open();
+    }
+}
+
+#[test]
+fn a_line_that_was_removed_from_a_document_stayed_in_the_logs_and_beside_the_document() {
+    const BEFORE: &str = "# Boat\n\nThe hull is oak.\n\nThe code is xylofanatic.\n\nThe sail is red.\n";
+    const AFTER: &str = "# Boat\n\nThe hull is oak.\n\nThe sail is red.\n";
+    for (when, editor, changes) in [
+        ("removed where it was written", 0, Some(AFTER)),
+        ("removed on the other machine", 1, Some(AFTER)),
+        ("the file was deleted", 0, None),
+        ("the file was deleted on the other machine", 1, None),
+        ("forgotten", 1, Some("forget")),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut machines = [Machine::new(folder.path()), Machine::new(folder.path())];
+        let place = Place::Folder(folder.path().to_owned());
+        machines[0].with(|view| init(view, &place, "machine 0")).unwrap();
+        let phrase = machines[0].with(|view| invite(view)).unwrap();
+        machines[1].with(|view| join(view, &place, &phrase, "machine 1")).unwrap();
+        let note = machines[0].note(0);
+        files::create_folder(note.parent().unwrap()).unwrap();
+        files::write_without_sync(&note, BEFORE.as_bytes()).unwrap();
+        machines.iter_mut().for_each(|machine| drop(machine.round()));
+        // The other machine writes a version too, so that both logs and both databases have the line.
+        files::write_without_sync(&machines[1].note(0), format!("{BEFORE}\nMore.\n").as_bytes()).unwrap();
+        machines.iter_mut().rev().for_each(|machine| drop(machine.round()));
+        let note = machines[editor].note(0);
+        match changes {
+            Some("forget") => drop(machines[editor].with(|view| erase::forget(view, "xylofanatic")).unwrap()),
+            Some(text) => files::write_without_sync(&note, text.as_bytes()).unwrap(),
+            None => fs::remove_file(&note).unwrap(),
+        }
+        for _ in 0..4 {
+            machines.iter_mut().for_each(|machine| drop(machine.round()));
+        }
+        is_gone_everywhere(&mut machines, "xylofanatic", when);
+        let texts = machines.each_ref().map(|machine| fs::read_to_string(machine.note(0)).ok());
+        assert_eq!((&texts[0], texts[0].is_some()), (&texts[1], changes.is_some()), "{when}");
+        assert_eq!(
+            machines.each_mut().map(|machine| machine.round().sent),
+            [0, 0],
+            "{when}: it never comes to rest"
+        );
+        assert_eq!(machines[0].state(), machines[1].state(), "{when}");
+    }
+}
+
 #[test]
 fn a_new_key_survives_a_process_that_dies_anywhere() {
     for point in KEY_POINTS.iter().copied().chain(["new key adopted"]) {
