@@ -102,7 +102,7 @@ fn a_transcript_that_somebody_edits_is_the_same_everywhere() {
     assert_eq!(all[2].read(&file("edited")).unwrap(), changed);
     assert_eq!(all[2].heard().len(), 3);
     assert!(all.iter().all(|machine| !contains(machine.place.folder.path(), "vermilion")));
-    // What was said after it, on a machine that did not know of the edit, stays.
+    // A message that was said after it, on a machine that did not know of the edit, stays.
     all[0].say("edited", "The last remark");
     fs::write(all[2].place.group.folder().join(file("edited")), "").unwrap();
     meet_and_compare(&mut all, &["edited"]);

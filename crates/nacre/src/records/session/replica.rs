@@ -10,7 +10,8 @@ use std::time::UNIX_EPOCH;
 use super::ingest::{self, Author};
 use super::lock::Lock;
 use super::transcript::{self, Line, Transcript};
-use super::{listing, record, retention};
+use super::{listing, retention};
+use crate::base::caller::{Caller, Visibility};
 use crate::base::ids::{ProjectName, SessionId};
 use crate::base::origin::RecordOrigin;
 use crate::base::{Error, Result};
@@ -137,55 +138,63 @@ pub(crate) struct Arrival {
     pub(crate) again: bool,
 }
 
-/// Brings the lines of another machine into the database.
-pub(crate) fn receive(view: &mut View<'_>, name: &str, arrival: &Arrival, lock: &Lock) -> Result<()> {
+/// Reads the lines of another machine, which are in their file now, into the index.
+pub(crate) fn index_lines(view: &mut View<'_>, name: &str, arrival: &Arrival, lock: &Lock) -> Result<()> {
     let Some(session) = session_of(name) else { return Ok(()) };
-    let transcript = Transcript::of(view.files(), &session)?;
-    let before = view.read_all(|db| {
-        let sql = "SELECT private, origin FROM sessions WHERE id = $1";
-        db.row(sql, [&session], |row| Ok((row.get::<bool>(0)?, row.get::<RecordOrigin>(1)?)))
-    })?;
-    if arrival.again && !is_original(name) {
-        let first = first_hashes(view.files(), name)?;
-        view.write(|tx| read_again(tx, &session, &first))?;
-    }
-    // A session that nobody knows is private until this is done.
-    if let Some((false, _)) = before
-        && arrival.private
-    {
-        view.write(|tx| tx.run("UPDATE sessions SET private = true WHERE id = $1", [&session]).map(drop))?;
-    }
+    let (private, origin) = view.write_derived(|tx, _| open(tx, &session, arrival))?;
+    let visibility = if private { Visibility::Private } else { Visibility::Shared };
+    let caller = Caller { visibility, project_folder: None, ..view.caller().clone() };
+    let view = &mut view.enter(&caller)?;
     if is_original(name) {
         let lines = read(view.files(), name)?;
         let lines: Vec<(u64, Line)> =
             lines.iter().filter_map(|line| Some((0, Line::read(line.as_bytes())?))).collect();
         ingest::index_original(view, &session, &lines)?;
     } else {
-        ingest::catch_up(view, &session, &transcript, Author::Unknown, lock)?;
+        if arrival.again {
+            let first = first_hashes(view.files(), name)?;
+            view.write_derived(|tx, _| read_again(tx, &session, &first))?;
+        }
+        let transcript = Transcript::of(view.files(), &session)?;
+        ingest::catch_up(view, &session, &transcript, Author::Caller, lock)?;
     }
-    let (was_private, was) = before.unwrap_or_default();
-    let origin = arrival.messages.iter().map(|(_, origin)| *origin).max();
-    view.write(|tx| {
-        for (id, origin) in &arrival.messages {
+    let is_gone = !Transcript::of(view.files(), &session)?.exists();
+    // Reading gave the session and its messages the origin of the caller of the round.
+    view.write_derived(|tx, _| {
+        tx.run("UPDATE sessions SET origin = $2 WHERE id = $1", (&session, origin))?;
+        arrival.messages.iter().try_for_each(|(id, origin)| {
             let reference = format!("{session}/{id}");
             index::set_origin(tx, "message", &reference, *origin)?;
             // The machine on which it was said distils it.
             let sql = "INSERT INTO distil_read (session, message) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-            tx.run(sql, (&session, &reference))?;
+            tx.run(sql, (&session, &reference)).map(drop)
+        })?;
+        if is_gone { forget_empty(tx, &session) } else { Ok(()) }
+    })
+}
+
+/// Notes a session before its lines are read, so that nobody sees a private one. Returns whether it is private, and its origin.
+fn open(tx: &Connection, session: &SessionId, arrival: &Arrival) -> Result<(bool, RecordOrigin)> {
+    let sql = "SELECT private, origin FROM sessions WHERE id = $1";
+    let known: Option<(bool, RecordOrigin)> = tx.row(sql, [session], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let arrived = arrival.messages.iter().map(|(_, origin)| *origin).max();
+    let (private, origin) = match (known, arrived) {
+        (Some((private, known)), arrived) => {
+            (private || arrival.private, arrived.map_or(known, |arrived| arrived.weakest(known)))
         }
-        if let Some(origin) = origin {
-            let origin = if before.is_some() { origin.weakest(was) } else { origin };
-            let sql = "UPDATE sessions SET private = $2, origin = $3 WHERE id = $1";
-            tx.run(sql, (&session, was_private || arrival.private, origin))?;
-        }
-        if let Some(project) = &arrival.project {
-            record::set_projects(tx, &[(session.to_string(), project.clone())].into())?;
-        }
-        if !transcript.exists() {
-            forget_empty(tx, &session)?;
-        }
-        Ok(())
-    })?;
+        (None, Some(arrived)) => (arrival.private, arrived),
+        (None, None) => return Ok((arrival.private, RecordOrigin::default())),
+    };
+    let sql =
+        "INSERT INTO sessions (id, format, private, project, origin) VALUES ($1, 'transcript', $2, $3, $4)
+        ON CONFLICT (id) DO UPDATE SET private = excluded.private, origin = excluded.origin,
+            project = coalesce(sessions.project, excluded.project)";
+    tx.run(sql, (session, private, &arrival.project, origin))?;
+    Ok((private, origin))
+}
+
+/// Writes the list of transcripts.
+pub(crate) fn list(view: &View<'_>, lock: &Lock) -> Result<()> {
     listing::write(view, lock)
 }
 
@@ -231,7 +240,7 @@ fn forget_empty(tx: &Connection, session: &SessionId) -> Result<()> {
     tx.run(sql, [session]).map(drop)
 }
 
-/// What another machine has to know of a line beside its text.
+/// The properties of a session that its lines carry to other machines.
 pub(crate) struct Provenance {
     pub(crate) private: bool,
     pub(crate) project: Option<ProjectName>,

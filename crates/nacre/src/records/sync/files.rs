@@ -313,7 +313,7 @@ impl Fold<'_> {
             let version =
                 Version::of(&document).filter(|(stamp, _)| String::from((*stamp).clone()) == made_at);
             let Some((_, version)) = version else {
-                // Whoever wrote the version after it sees to that one.
+                // The machine that wrote the version after it does this for that one.
                 fold::remove_state(self.db, &format!("{BASE}{id}"))?;
                 continue;
             };

@@ -80,7 +80,7 @@ impl OwnLog {
     }
 
     /// Removes texts from all packs: those of records that were deleted, and those of documents that a newer version took the
-    /// place of, whoever wrote it. Every record has the whole document, so none needs an earlier one. Returns how many it removed.
+    /// place of, on any machine. Every record has the whole document, so none needs an earlier one. Returns how many it removed.
     pub(super) fn scrub(&self, memory: &MemoryKey, device: &DeviceKey, outdated: &Outdated) -> Result<usize> {
         let mut gone: BTreeMap<PathBuf, BTreeSet<u64>> = BTreeMap::new();
         let mut newest: BTreeMap<String, (u64, PathBuf)> = BTreeMap::new();

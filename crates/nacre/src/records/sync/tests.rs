@@ -174,7 +174,7 @@ struct AcknowledgedWrites {
 fn talk(random: &mut Random, seed: u64, number: usize, machine: &mut Machine, told: &mut AcknowledgedWrites) {
     let (action, which) = (random.below(8), random.below(3));
     if matches!(action, 0 | 1 | 4) {
-        // What nobody but this machine ever knew of is a matter of this machine.
+        // A line that no round has seen is removed on this machine only.
         machine.round();
     }
     let path = machine.talk(which);
@@ -345,7 +345,7 @@ fn history(seed: u64, count: usize, steps: usize) -> usize {
         deliver(&mut random, true);
     }
     check(seed, &mut machines, &told);
-    // Whatever the logs do not have any more, a machine that joins learns all the same.
+    // A machine that joins learns everything from the logs as they are now.
     let folder = tempfile::tempdir().unwrap();
     for file in all_files(folders[0].path()) {
         let copy = folder.path().join(file.strip_prefix(folders[0].path()).unwrap());

@@ -79,7 +79,7 @@ fn id_of(memory: &MemoryKey, file: &str, text: &str) -> String {
     memory.hash(&[LINE, file, text])
 }
 
-/// What this machine knows of a file.
+/// The state of a file on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct FileState {
     /// Says which file was read: its size and time. Empty: there is none.
@@ -344,7 +344,7 @@ impl Fold<'_> {
     /// Stores lines that other machines wrote or ordered.
     pub(super) fn receive_lines(&mut self, records: Vec<(String, Document, Option<String>)>) -> Result<()> {
         let mut files: BTreeMap<String, FileState> = BTreeMap::new();
-        // A machine that joins learns of old deletions; what they speak of was deleted where it was said.
+        // A machine that joins learns of old deletions, which were applied long ago where the lines were said.
         let deleted = if self.is_joining { Tombstones::default() } else { Tombstones::load(self.db)? };
         for (id, document, local) in records {
             let line =
@@ -458,33 +458,55 @@ pub(super) fn write(view: &mut View<'_>, memory: &MemoryKey) -> Result<Vec<Strin
     if due.is_empty() || !replica::is_writable(view.files()) {
         return Ok(Vec::new());
     }
-    // What a rewrite took out of a transcript is in its original.
+    // Originals first: they have the lines that a rewrite took out of a transcript.
     due.sort_by_key(|(file, _)| !replica::is_original(file));
-    let lock = session::lock(view)?;
-    let mut problems = Vec::new();
+    let (mut written, mut problems) = (Vec::new(), Vec::new());
     for (file, state) in due {
-        if let Err(problem) = write_file(view, memory, &file, state, &lock) {
-            problems.push(problem.to_string());
+        // The lock is released after each, so that nobody who appends waits long.
+        let lock = session::lock(view)?;
+        match write_file(view, memory, file, &state, &lock) {
+            Ok(one) => written.push(one),
+            Err(problem) => problems.push(problem.to_string()),
         }
     }
+    view.write(|tx| written.iter().try_for_each(|one| one.settle(tx)))?;
+    replica::list(view, &session::lock(view)?)?;
     Ok(problems)
+}
+
+/// A file that has the lines of other machines.
+struct WrittenFile {
+    file: String,
+    after: FileState,
+    /// The lines that waited.
+    waited: Vec<String>,
+}
+
+impl WrittenFile {
+    fn settle(&self, tx: &Connection) -> Result<()> {
+        for id in &self.waited {
+            tx.run("UPDATE sync_records SET local = $2 WHERE kind = 'line' AND id = $1", (id, &self.file))?;
+        }
+        match self.after == FileState::default() {
+            true => fold::remove_state(tx, &format!("{STATE}{}", self.file)),
+            false => set_state(tx, &self.file, &self.after),
+        }
+    }
 }
 
 fn write_file(
     view: &mut View<'_>,
     memory: &MemoryKey,
-    file: &str,
-    before: FileState,
+    file: String,
+    before: &FileState,
     lock: &session::Lock,
-) -> Result<()> {
-    let mark = replica::mark(view.files(), file).unwrap_or_default();
-    let waiting = view.read_all(|db| rows_of(db, "local = '+' || $1", file))?;
+) -> Result<WrittenFile> {
+    let mark = replica::mark(view.files(), &file).unwrap_or_default();
+    let waiting = view.read_all(|db| rows_of(db, "local = '+' || $1", &file))?;
     let is_append = !before.changes
         && mark == before.mark
         && waiting.first().is_none_or(|first| first.order > before.last);
-    let lines =
-        |rows: &[LineRow]| rows.iter().filter_map(|row| SyncedLine::of(&row.document)).collect::<Vec<_>>();
-    let arrived = lines(&waiting);
+    let arrived: Vec<SyncedLine> = waiting.iter().filter_map(|row| SyncedLine::of(&row.document)).collect();
     let (mut after, content) = match is_append {
         true => {
             let new: Vec<String> = arrived.iter().map(|line| line.text.clone()).collect();
@@ -492,38 +514,29 @@ fn write_file(
             new.iter().for_each(|text| after.add(text));
             (after, (!new.is_empty()).then_some(Content::Append(new)))
         }
-        false => whole_file(view, memory, file)?,
+        false => whole_file(view, memory, &file)?,
     };
     if let Some(content) = &content {
-        replica::write(view, file, content, lock)?;
+        replica::write(view, &file, content, lock)?;
         crate::store::crash::point("transcript written");
     }
-    let private = waiting.iter().any(|row| row.document.members(PRIVATE).next().is_some());
-    let message = |line: &SyncedLine| Some((Line::read(line.text.as_bytes())?.id, line.origin));
-    let arrival = Arrival {
-        private,
-        project: arrived.iter().find_map(|line| line.project.clone()),
-        messages: arrived.iter().filter_map(message).collect(),
-        again: !is_append,
-    };
-    replica::receive(view, file, &arrival, lock)?;
     if let Some(last) = waiting.last() {
         after.last = last.order.clone().max(after.last);
     }
     // Lines that somebody appended meanwhile are captured in the next round.
     if !after.mark.is_empty() || is_append {
-        after.mark = replica::mark(view.files(), file).unwrap_or_default();
+        after.mark = replica::mark(view.files(), &file).unwrap_or_default();
     }
-    view.write(|tx| {
-        for row in &waiting {
-            let sql = "UPDATE sync_records SET local = $2 WHERE kind = 'line' AND id = $1";
-            tx.run(sql, (&row.id, file))?;
-        }
-        if after == FileState::default() {
-            return tx.run("DELETE FROM sync_state WHERE key = $1", [format!("{STATE}{file}")]).map(drop);
-        }
-        set_state(tx, file, &after)
-    })
+    let message = |line: &SyncedLine| Some((Line::read(line.text.as_bytes())?.id, line.origin));
+    let arrival = Arrival {
+        private: waiting.iter().any(|row| row.document.members(PRIVATE).next().is_some()),
+        project: arrived.iter().find_map(|line| line.project.clone()),
+        messages: arrived.iter().filter_map(message).collect(),
+        again: !is_append,
+    };
+    replica::index_lines(view, &file, &arrival, lock)?;
+    let waited = waiting.into_iter().map(|row| row.id).collect();
+    Ok(WrittenFile { file, after, waited })
 }
 
 /// Returns the state of a file as it should be, and its content if it is not so yet. A line that nobody captured yet stays at the end.
