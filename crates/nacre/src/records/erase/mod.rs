@@ -98,7 +98,7 @@ pub(crate) fn forget(view: &mut View<'_>, text: &str) -> Result<Receipt> {
         &|db| Ok(!find::in_database(db, &matter)?.is_empty()),
         &|text| text.lines().any(|line| matter.is_in(line)),
     )?;
-    let mut receipt = erase_all(view, &found, "forget", Some(Matter { text, query: &matter, has_lines }))?;
+    let mut receipt = erase_all(view, &found, "forget", Some(&Matter { text, query: &matter, has_lines }))?;
     receipt.still_in.append(&mut still_in);
     let left = find::find_as(view, &matter)?;
     receipt.still_in.extend(left.into_iter().map(|one| one.record.to_string()));
@@ -141,7 +141,7 @@ fn erase_all(
     view: &mut View<'_>,
     records: &[(RecordRef, Option<String>)],
     action: &str,
-    matter: Option<Matter<'_>>,
+    matter: Option<&Matter<'_>>,
 ) -> Result<Receipt> {
     let caller = view.caller();
     let mut gone_files = 0;
@@ -183,7 +183,7 @@ fn erase_all(
         for (entry, rest, replaced) in rests {
             kept.push(keep(tx, caller.now, entry, rest, &replaced)?);
         }
-        match &matter {
+        match matter {
             None => record::bury(tx, caller.now, &removed.texts)?,
             Some(Matter { text, query, has_lines }) => {
                 sweep(tx, query)?;
@@ -262,10 +262,10 @@ pub(crate) fn entry(db: &Connection, named: &EntryRef) -> Result<ErasedEntry> {
     Ok(erased)
 }
 
-/// Erases a message that was deleted on another machine, with what was derived from it here.
-pub(crate) fn message(db: &Connection, reference: &str) -> Result<Vec<checkpoint::DeletedRecord>> {
+/// Erases a message whose line was removed from its transcript.
+pub(crate) fn line(db: &Connection, reference: &str) -> Result<Vec<checkpoint::DeletedRecord>> {
     let mut removed = Removals::default();
-    record::erase(db, &RecordRef::Message(reference.to_owned()), &mut removed)?;
+    record::erase_line(db, reference, &mut removed)?;
     Ok(removed.ids)
 }
 

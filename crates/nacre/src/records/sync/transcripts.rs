@@ -64,6 +64,14 @@ impl SyncedLine {
         Line::read(self.text.as_bytes()).map(|line| line.key())
     }
 
+    /// Tells whether it can be a line of a transcript. Another machine may send anything.
+    fn is_valid(&self) -> bool {
+        self.text.len() <= MAX_LINE_BYTES
+            && !self.text.contains('\n')
+            && !self.text.trim().is_empty()
+            && replica::session_of(&self.file).is_some()
+    }
+
     /// Tells whether it says a deleted text.
     fn is_covered(&self, deleted: &Tombstones) -> bool {
         !deleted.is_empty() && Line::read(self.text.as_bytes()).is_some_and(|line| deleted.cover(line.text()))
@@ -347,8 +355,8 @@ impl Fold<'_> {
         // A machine that joins learns of old deletions, which were applied long ago where the lines were said.
         let deleted = if self.is_joining { Tombstones::default() } else { Tombstones::load(self.db)? };
         for (id, document, local) in records {
-            let line =
-                SyncedLine::of(&document).filter(|line| id_of(self.memory, &line.file, &line.text) == id);
+            let line = SyncedLine::of(&document)
+                .filter(|line| line.is_valid() && id_of(self.memory, &line.file, &line.text) == id);
             let (Some(line), Some(order)) = (line, order(&document)) else {
                 fold::save(self.db, self.memory, LINE, &id, "", "", &document)?;
                 continue;
@@ -400,7 +408,7 @@ impl Fold<'_> {
             for key in keys.iter().filter(|key| !kept_elsewhere.contains(*key)) {
                 replica::forget_message(self.db, &session, key)?;
                 if !kept.contains(key) {
-                    let gone: Vec<DeletedRecord> = erase::message(self.db, &format!("{session}/{key}"))?;
+                    let gone: Vec<DeletedRecord> = erase::line(self.db, &format!("{session}/{key}"))?;
                     self.report.gone.extend(gone);
                 }
             }
