@@ -4,8 +4,6 @@
 //! `archive/<session>~<number>.jsonl`, is a file of its own.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
-use std::time::UNIX_EPOCH;
 
 use super::ingest::{self, Author};
 use super::lock::Lock;
@@ -23,7 +21,7 @@ use crate::store::{ARCHIVE_FOLDER, Connection, Files};
 pub(crate) fn marks(files: &Files) -> BTreeMap<String, String> {
     let mut marks: BTreeMap<String, String> = BTreeMap::new();
     for name in files.transcripts() {
-        let Some(mark) = mark_of(files, &name) else { continue };
+        let Some(mark) = files.transcript_mark(&name) else { continue };
         match name.strip_prefix(ARCHIVE_FOLDER).and_then(|rest| rest.strip_prefix('/')?.strip_suffix(".gz")) {
             // Where both are there, a process was interrupted, and the plain file counts.
             Some(plain) => drop(marks.entry(plain.to_owned()).or_insert(mark)),
@@ -36,13 +34,7 @@ pub(crate) fn marks(files: &Files) -> BTreeMap<String, String> {
 
 /// Returns the mark of one file; `None` if it is not there.
 pub(crate) fn mark(files: &Files, name: &str) -> Option<String> {
-    mark_of(files, name).or_else(|| mark_of(files, &format!("{ARCHIVE_FOLDER}/{name}.gz")))
-}
-
-fn mark_of(files: &Files, name: &str) -> Option<String> {
-    let found = fs::symlink_metadata(files.transcript_at(name)).ok().filter(fs::Metadata::is_file)?;
-    let changed = found.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Some(format!("{} {}", found.len(), changed.as_nanos()))
+    files.transcript_mark(name).or_else(|| files.transcript_mark(&format!("{ARCHIVE_FOLDER}/{name}.gz")))
 }
 
 /// Returns the session of a transcript or of the original of one; `None` if no transcript has this name.
@@ -138,10 +130,16 @@ pub(crate) struct Arrival {
     pub(crate) again: bool,
 }
 
-/// Reads the lines of another machine, which are in their file now, into the index.
-pub(crate) fn index_lines(view: &mut View<'_>, name: &str, arrival: &Arrival, lock: &Lock) -> Result<()> {
+/// Reads the lines of another machine, which are in their file now, into the index. `private` tells whether the session is, as
+/// `open` said.
+pub(crate) fn index_lines(
+    view: &mut View<'_>,
+    name: &str,
+    arrival: &Arrival,
+    private: bool,
+    lock: &Lock,
+) -> Result<()> {
     let Some(session) = session_of(name) else { return Ok(()) };
-    let (private, origin) = view.write_derived(|tx, _| open(tx, &session, arrival))?;
     let visibility = if private { Visibility::Private } else { Visibility::Shared };
     let caller = Caller { visibility, project_folder: None, ..view.caller().clone() };
     let view = &mut view.enter(&caller)?;
@@ -149,32 +147,40 @@ pub(crate) fn index_lines(view: &mut View<'_>, name: &str, arrival: &Arrival, lo
         let lines = read(view.files(), name)?;
         let lines: Vec<(u64, Line)> =
             lines.iter().filter_map(|line| Some((0, Line::read(line.as_bytes())?))).collect();
-        ingest::index_original(view, &session, &lines)?;
-    } else {
-        if arrival.again {
-            let first = first_hashes(view.files(), name)?;
-            view.write_derived(|tx, _| read_again(tx, &session, &first))?;
-        }
-        let transcript = Transcript::of(view.files(), &session)?;
-        ingest::catch_up(view, &session, &transcript, Author::Caller, lock)?;
+        return ingest::index_original(view, &session, &lines);
     }
-    let is_gone = !Transcript::of(view.files(), &session)?.exists();
-    // Reading gave the session and its messages the origin of the caller of the round.
-    view.write_derived(|tx, _| {
-        tx.run("UPDATE sessions SET origin = $2 WHERE id = $1", (&session, origin))?;
-        arrival.messages.iter().try_for_each(|(id, origin)| {
-            let reference = format!("{session}/{id}");
-            index::set_origin(tx, "message", &reference, *origin)?;
-            // The machine on which it was said distils it.
-            let sql = "INSERT INTO distil_read (session, message) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-            tx.run(sql, (&session, &reference)).map(drop)
-        })?;
-        if is_gone { forget_empty(tx, &session) } else { Ok(()) }
-    })
+    if arrival.again {
+        let first = first_hashes(view.files(), name)?;
+        view.write_derived(|tx, _| read_again(tx, &session, &first))?;
+    }
+    let transcript = Transcript::of(view.files(), &session)?;
+    ingest::catch_up(view, &session, &transcript, Author::Caller, lock).map(drop)
+}
+
+/// Gives a session and its new messages the origin that they have where they were said: reading gave them that of the caller of
+/// the round.
+pub(crate) fn settle(
+    tx: &Connection,
+    files: &Files,
+    name: &str,
+    arrival: &Arrival,
+    origin: RecordOrigin,
+) -> Result<()> {
+    let Some(session) = session_of(name) else { return Ok(()) };
+    tx.run("UPDATE sessions SET origin = $2 WHERE id = $1", (&session, origin))?;
+    for (id, origin) in &arrival.messages {
+        let reference = format!("{session}/{id}");
+        index::set_origin(tx, "message", &reference, *origin)?;
+        // The machine on which it was said distils it.
+        let sql = "INSERT INTO distil_read (session, message) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        tx.run(sql, (&session, &reference))?;
+    }
+    if Transcript::of(files, &session)?.exists() { Ok(()) } else { forget_empty(tx, &session) }
 }
 
 /// Notes a session before its lines are read, so that nobody sees a private one. Returns whether it is private, and its origin.
-fn open(tx: &Connection, session: &SessionId, arrival: &Arrival) -> Result<(bool, RecordOrigin)> {
+pub(crate) fn open(tx: &Connection, name: &str, arrival: &Arrival) -> Result<(bool, RecordOrigin)> {
+    let Some(session) = &session_of(name) else { return Ok((true, RecordOrigin::default())) };
     let sql = "SELECT private, origin FROM sessions WHERE id = $1";
     let known: Option<(bool, RecordOrigin)> = tx.row(sql, [session], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let arrived = arrival.messages.iter().map(|(_, origin)| *origin).max();

@@ -468,83 +468,109 @@ pub(super) fn write(view: &mut View<'_>, memory: &MemoryKey) -> Result<Vec<Strin
     }
     // Originals first: they have the lines that a rewrite took out of a transcript.
     due.sort_by_key(|(file, _)| !replica::is_original(file));
+    let due: Vec<DueFile> = view.read_all(|db| {
+        due.into_iter().map(|(file, state)| DueFile::read(db, file, state)).collect::<Result<_>>()
+    })?;
+    // A session is noted before its lines are read, so that nobody sees a private one.
+    let mut sessions: BTreeMap<Option<SessionId>, (bool, RecordOrigin)> = BTreeMap::new();
+    view.write(|tx| {
+        for DueFile { file, arrival, .. } in &due {
+            sessions.insert(replica::session_of(file), replica::open(tx, file, arrival)?);
+        }
+        Ok(())
+    })?;
     let (mut written, mut problems) = (Vec::new(), Vec::new());
-    for (file, state) in due {
+    for mut file in due {
+        let (private, origin) = sessions[&replica::session_of(&file.file)];
         // The lock is released after each, so that nobody who appends waits long.
         let lock = session::lock(view)?;
-        match write_file(view, memory, file, &state, &lock) {
-            Ok(one) => written.push(one),
+        match file.write(view, memory, private, &lock) {
+            Ok(after) => written.push((file, after, origin)),
             Err(problem) => problems.push(problem.to_string()),
         }
     }
-    view.write(|tx| written.iter().try_for_each(|one| one.settle(tx)))?;
+    let files = view.files().clone();
+    view.write(|tx| {
+        written.iter().try_for_each(|(file, after, origin)| {
+            replica::settle(tx, &files, &file.file, &file.arrival, *origin)?;
+            file.settle(tx, after)
+        })
+    })?;
     replica::list(view, &session::lock(view)?)?;
     Ok(problems)
 }
 
-/// A file that has the lines of other machines.
-struct WrittenFile {
+/// A file to which lines of other machines have to be written, or of which lines have to be removed.
+struct DueFile {
     file: String,
-    after: FileState,
-    /// The lines that waited.
-    waited: Vec<String>,
+    state: FileState,
+    /// The lines that wait, in their order.
+    waiting: Vec<LineRow>,
+    arrival: Arrival,
 }
 
-impl WrittenFile {
-    fn settle(&self, tx: &Connection) -> Result<()> {
-        for id in &self.waited {
-            tx.run("UPDATE sync_records SET local = $2 WHERE kind = 'line' AND id = $1", (id, &self.file))?;
-        }
-        match self.after == FileState::default() {
-            true => fold::remove_state(tx, &format!("{STATE}{}", self.file)),
-            false => set_state(tx, &self.file, &self.after),
-        }
+impl DueFile {
+    fn read(db: &Connection, file: String, state: FileState) -> Result<DueFile> {
+        let waiting = rows_of(db, "local = '+' || $1", &file)?;
+        let lines: Vec<SyncedLine> = waiting.iter().filter_map(|row| SyncedLine::of(&row.document)).collect();
+        let message = |line: &SyncedLine| Some((Line::read(line.text.as_bytes())?.id, line.origin));
+        let arrival = Arrival {
+            private: waiting.iter().any(|row| row.document.members(PRIVATE).next().is_some()),
+            project: lines.iter().find_map(|line| line.project.clone()),
+            messages: lines.iter().filter_map(message).collect(),
+            again: false,
+        };
+        Ok(DueFile { file, state, waiting, arrival })
     }
-}
 
-fn write_file(
-    view: &mut View<'_>,
-    memory: &MemoryKey,
-    file: String,
-    before: &FileState,
-    lock: &session::Lock,
-) -> Result<WrittenFile> {
-    let mark = replica::mark(view.files(), &file).unwrap_or_default();
-    let waiting = view.read_all(|db| rows_of(db, "local = '+' || $1", &file))?;
-    let is_append = !before.changes
-        && mark == before.mark
-        && waiting.first().is_none_or(|first| first.order > before.last);
-    let arrived: Vec<SyncedLine> = waiting.iter().filter_map(|row| SyncedLine::of(&row.document)).collect();
-    let (mut after, content) = match is_append {
-        true => {
-            let new: Vec<String> = arrived.iter().map(|line| line.text.clone()).collect();
+    /// Writes the file and reads it into the index. Returns its state.
+    fn write(
+        &mut self,
+        view: &mut View<'_>,
+        memory: &MemoryKey,
+        private: bool,
+        lock: &session::Lock,
+    ) -> Result<FileState> {
+        let (file, before) = (&*self.file, &self.state);
+        let mark = replica::mark(view.files(), file).unwrap_or_default();
+        let is_append = !before.changes
+            && mark == before.mark
+            && self.waiting.first().is_none_or(|first| first.order > before.last);
+        let (mut after, content) = if is_append {
+            let lines = self.waiting.iter().filter_map(|row| SyncedLine::of(&row.document));
+            let new: Vec<String> = lines.map(|line| line.text).collect();
             let mut after = FileState { grows: false, ..before.clone() };
             new.iter().for_each(|text| after.add(text));
             (after, (!new.is_empty()).then_some(Content::Append(new)))
+        } else {
+            whole_file(view, memory, file)?
+        };
+        if let Some(content) = &content {
+            replica::write(view, file, content, lock)?;
+            crate::store::crash::point("transcript written");
         }
-        false => whole_file(view, memory, &file)?,
-    };
-    if let Some(content) = &content {
-        replica::write(view, &file, content, lock)?;
-        crate::store::crash::point("transcript written");
+        if let Some(last) = self.waiting.last() {
+            after.last = last.order.clone().max(after.last);
+        }
+        // Lines that somebody appended meanwhile are captured in the next round.
+        if !after.mark.is_empty() || is_append {
+            after.mark = replica::mark(view.files(), file).unwrap_or_default();
+        }
+        self.arrival.again = !is_append;
+        replica::index_lines(view, file, &self.arrival, private, lock)?;
+        Ok(after)
     }
-    if let Some(last) = waiting.last() {
-        after.last = last.order.clone().max(after.last);
+
+    fn settle(&self, tx: &Connection, after: &FileState) -> Result<()> {
+        for row in &self.waiting {
+            let sql = "UPDATE sync_records SET local = $2 WHERE kind = 'line' AND id = $1";
+            tx.run(sql, (&row.id, &self.file))?;
+        }
+        match *after == FileState::default() {
+            true => fold::remove_state(tx, &format!("{STATE}{}", self.file)),
+            false => set_state(tx, &self.file, after),
+        }
     }
-    // Lines that somebody appended meanwhile are captured in the next round.
-    if !after.mark.is_empty() || is_append {
-        after.mark = replica::mark(view.files(), &file).unwrap_or_default();
-    }
-    let message = |line: &SyncedLine| Some((Line::read(line.text.as_bytes())?.id, line.origin));
-    let arrival = Arrival {
-        private: waiting.iter().any(|row| row.document.members(PRIVATE).next().is_some()),
-        project: arrived.iter().find_map(|line| line.project.clone()),
-        messages: arrived.iter().filter_map(message).collect(),
-        again: !is_append,
-    };
-    replica::index_lines(view, &file, &arrival, lock)?;
-    let waited = waiting.into_iter().map(|row| row.id).collect();
-    Ok(WrittenFile { file, after, waited })
 }
 
 /// Returns the state of a file as it should be, and its content if it is not so yet. A line that nobody captured yet stays at the end.
