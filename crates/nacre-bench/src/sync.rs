@@ -1,5 +1,5 @@
-//! `nacre-bench sync`: cost of syncing. Another machine's operations applied to an empty home, a round with nothing new, and a
-//! write on a synced machine compared with one on a machine with the same memories that is not synced.
+//! `nacre-bench sync`: cost of syncing. Another machine's operations applied to an empty home, transcripts of another machine, a
+//! round with nothing new, and a write on a synced machine compared with one on a machine with the same memories that is not synced.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -21,6 +21,9 @@ use crate::words::Words;
 
 /// Writes that are measured on each machine.
 const WRITES: usize = 300;
+/// Transcripts that travel, and how many lines each has.
+const TRANSCRIPTS: usize = 500;
+const LINES: usize = 20;
 /// Rounds with nothing new that are measured.
 const ROUNDS: usize = 20;
 
@@ -30,6 +33,9 @@ struct Measurement {
     capture_ms: f64,
     fold_ms: f64,
     fold_wall_ms: f64,
+    lines: usize,
+    lines_capture_ms: f64,
+    lines_fold_ms: f64,
     quiet_round_ms: f64,
     write_ms: f64,
     synced_write_ms: f64,
@@ -44,12 +50,17 @@ pub fn run(operations: usize, global: &Global) -> Result<ExitCode> {
     }
     let Measurement { capture_ms, fold_ms, fold_wall_ms, quiet_round_ms, write_ms, synced_write_ms, .. } =
         measured;
+    let Measurement { lines, lines_capture_ms, lines_fold_ms, .. } = measured;
     let mut text = String::new();
     let _ = writeln!(text, "{operations} operations ({})", clock::kind());
     let _ = writeln!(text, "  first round    {capture_ms:8.0} ms on the machine that has them");
     let _ = writeln!(
         text,
         "  fold           {fold_ms:8.0} ms into an empty home, index included (goal 10,000 for 100,000); wall-clock {fold_wall_ms:.0} ms"
+    );
+    let _ = writeln!(
+        text,
+        "  transcripts    {lines_fold_ms:8.0} ms for {lines} lines of {TRANSCRIPTS}, index included; {lines_capture_ms:.0} ms where they were said"
     );
     let _ = writeln!(text, "  quiet round    {quiet_round_ms:8.2} ms (goal 20)");
     let ratio = synced_write_ms / write_ms;
@@ -107,22 +118,49 @@ fn measure(operations: usize) -> Result<Measurement> {
         })?;
         Ok(())
     })?;
+    render::progress("transcripts");
+    write_transcripts(&folder.path().join("synced/groups/main/sessions"), &mut words)?;
+    let round = |group: &mut Group| {
+        cpu(|| {
+            let report = nacre::sync::round(&mut group.enter(&caller)?, &RoundOptions::default())?;
+            anyhow::ensure!(report.problems.is_empty(), "{:?}", report.problems);
+            Ok(())
+        })
+    };
+    let lines_capture_ms = round(&mut synced)?;
+    let lines_fold_ms = round(&mut joined)?;
+    round(&mut joined)?;
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
-        rounds.push(cpu(|| {
-            nacre::sync::round(&mut joined.enter(&caller)?, &RoundOptions::default())?;
-            Ok(())
-        })?);
+        rounds.push(round(&mut joined)?);
     }
     Ok(Measurement {
         operations,
         capture_ms,
         fold_ms,
         fold_wall_ms,
+        lines: TRANSCRIPTS * LINES,
+        lines_capture_ms,
+        lines_fold_ms,
         quiet_round_ms: percentile(&rounds, 50),
         write_ms: percentile(&write_times, 50),
         synced_write_ms: percentile(&synced_times, 50),
     })
+}
+
+/// Writes transcripts as Nacre does.
+fn write_transcripts(folder: &Path, words: &mut Words) -> Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for session in 0..TRANSCRIPTS {
+        let line = |number: usize| {
+            let (id, content) = (format!("msg_{:03}", number + 1), words.sentence(30));
+            let line = json!({ "id": id, "role": "user", "content": content, "timestamp": "2026-01-15T12:00:00.000Z" });
+            format!("{line}\n")
+        };
+        let text: String = (0..LINES).map(line).collect();
+        std::fs::write(folder.join(format!("talk-{session}.jsonl")), text)?;
+    }
+    Ok(())
 }
 
 /// Writes an export with this number of memories: importing it is faster than storing them one by one.

@@ -111,6 +111,7 @@ mod properties;
 mod past;
 mod sync;
 mod sync_files;
+mod sync_transcripts;
 // Databases of every schema that was ever released still open.
 mod released;
 // The documents and the contract of the tools.

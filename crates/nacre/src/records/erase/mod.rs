@@ -92,17 +92,26 @@ pub(crate) fn forget(view: &mut View<'_>, text: &str) -> Result<Receipt> {
         let kept: Vec<&str> = text.split_inclusive('\n').filter(|line| !matter.is_in(line)).collect();
         (!kept.is_empty()).then(|| kept.concat())
     })?;
-    session::remove_lines(view, &|_, _, line| matter.is_in(line))?;
+    let has_lines = session::remove_lines(view, &|_, _, line| matter.is_in(line))? > 0;
     let mut still_in = checkpoint::remove_containing(
         view,
         &|db| Ok(!find::in_database(db, &matter)?.is_empty()),
         &|text| text.lines().any(|line| matter.is_in(line)),
     )?;
-    let mut receipt = erase_all(view, &found, "forget", Some((text, &matter)))?;
+    let mut receipt = erase_all(view, &found, "forget", Some(&Matter { text, query: &matter, has_lines }))?;
     receipt.still_in.append(&mut still_in);
     let left = find::find_as(view, &matter)?;
     receipt.still_in.extend(left.into_iter().map(|one| one.record.to_string()));
     Ok(receipt)
+}
+
+/// A matter that is forgotten.
+struct Matter<'m> {
+    /// The words of the person.
+    text: &'m str,
+    query: &'m ForgetQuery,
+    /// Whether lines of transcripts had it. They may be in no record yet.
+    has_lines: bool,
 }
 
 /// Changes documents, or deletes those for which `change` returns nothing.
@@ -132,7 +141,7 @@ fn erase_all(
     view: &mut View<'_>,
     records: &[(RecordRef, Option<String>)],
     action: &str,
-    matter: Option<(&str, &ForgetQuery)>,
+    matter: Option<&Matter<'_>>,
 ) -> Result<Receipt> {
     let caller = view.caller();
     let mut gone_files = 0;
@@ -176,9 +185,10 @@ fn erase_all(
         }
         match matter {
             None => record::bury(tx, caller.now, &removed.texts)?,
-            Some((text, matter)) => {
-                sweep(tx, matter)?;
-                match removed.texts.iter().any(|one| matter.is_in(one)) && !matter.is_loose() {
+            Some(Matter { text, query, has_lines }) => {
+                sweep(tx, query)?;
+                let is_said = *has_lines || removed.texts.iter().any(|one| query.is_in(one));
+                match is_said && !query.is_loose() {
                     true => tombstone::bury_matter(tx, caller.now, text)?,
                     false => record::bury(tx, caller.now, &removed.texts)?,
                 }
@@ -250,6 +260,13 @@ pub(crate) fn entry(db: &Connection, named: &EntryRef) -> Result<ErasedEntry> {
     let erased = entry::delete(db, named)?;
     forget_traces(db, std::slice::from_ref(&erased))?;
     Ok(erased)
+}
+
+/// Erases a message whose line was removed from its transcript.
+pub(crate) fn line(db: &Connection, reference: &str) -> Result<Vec<checkpoint::DeletedRecord>> {
+    let mut removed = Removals::default();
+    record::erase_line(db, reference, &mut removed)?;
+    Ok(removed.ids)
 }
 
 /// Removes erased entries from proposals and imports. Only the import key stays, so that the entry is not

@@ -214,12 +214,21 @@ pub(super) fn erase(db: &Connection, record: &RecordRef, removed: &mut Removals)
 fn erase_message(db: &Connection, reference: &str, removed: &mut Removals) -> Result<()> {
     let sql = "SELECT text FROM passages WHERE kind = 'message' AND ref = $1";
     let text: Option<String> = db.row(sql, [reference], |row| row.get(0))?;
+    erase_cited(db, reference, removed)?;
+    erase_line(db, reference, removed)?;
+    removed.texts.push(text.unwrap_or_default());
+    Ok(())
+}
+
+/// Erases a message whose line was removed, and the facts and relations that only it states. Memories that were taken out of it are
+/// records of their own.
+pub(super) fn erase_line(db: &Connection, reference: &str, removed: &mut Removals) -> Result<()> {
     index::remove(db, "message", reference)?;
     if let Some((session, id)) = session_and_message(db, reference)? {
         db.run("DELETE FROM transcript_ids WHERE session = $1 AND id = $2", (session, id))?;
     }
-    erase_cited(db, reference, removed)?;
-    removed.add(reference, text.unwrap_or_default());
+    erase_stated(db, reference, removed)?;
+    removed.ids.push(DeletedRecord::of(reference));
     Ok(())
 }
 
@@ -263,6 +272,11 @@ fn erase_cited(db: &Connection, reference: &str, removed: &mut Removals) -> Resu
     for entry in crate::records::entry::citing(db, reference)? {
         erase(db, &RecordRef::Entry(EntryRef::Id(entry)), removed)?;
     }
+    erase_stated(db, reference, removed)
+}
+
+/// Erases the facts and relations that only this message states.
+fn erase_stated(db: &Connection, reference: &str, removed: &mut Removals) -> Result<()> {
     db.run("DELETE FROM distil_found WHERE message = $1", [reference])?;
     let path = format!("sessions/{reference}");
     let sql = "SELECT kind, id FROM citations WHERE path = $1";

@@ -43,6 +43,13 @@ pub(crate) struct State {
     pub(crate) archived_at: Option<Time>,
 }
 
+impl State {
+    /// Returns the state before the file is read from its start again.
+    pub(crate) fn again(self) -> State {
+        State { compactions: self.compactions, narrated: self.narrated, ..State::default() }
+    }
+}
+
 /// Refuses a session that the caller can't see, as if it had no transcript. A file that the database does not
 /// know may contain private messages: its writer was killed, or the database was lost.
 pub(crate) fn check_seen(view: &View<'_>, caller: &Caller, session: &SessionId) -> Result<()> {
@@ -190,7 +197,7 @@ pub(crate) fn catch_up(
     let Some(mut input) = transcript.open()? else {
         if state.taken > 0 {
             // The file was deleted. Its messages stay searchable, and a new file starts from the beginning.
-            state = State { compactions: state.compactions, narrated: state.narrated, ..State::default() };
+            state = state.again();
             view.write(|tx| {
                 tx.run("DELETE FROM transcript_ids WHERE session = $1", [session])?;
                 save(tx, session, &state)
@@ -206,8 +213,7 @@ pub(crate) fn catch_up(
     }
     if state.taken > length || (state.taken > 0 && state.head != begins) {
         // The file was replaced. Lines that occur in both are not recorded twice.
-        let State { compactions, narrated, .. } = state;
-        state = State { compactions, narrated, ..State::default() };
+        state = state.again();
     }
     state.head = begins;
     let mut lines = Forwards::from(input, state.taken).map_err(Error::io(&path))?;
@@ -241,6 +247,13 @@ pub(crate) fn catch_up(
         view.write(|tx| save(tx, session, &state))?;
     }
     Ok((state, anomalies))
+}
+
+/// Brings the lines of a rewritten transcript's original into the database. How far the transcript was read stays.
+pub(super) fn index_original(view: &mut View<'_>, session: &SessionId, lines: &[(u64, Line)]) -> Result<()> {
+    let before = view.read_all(|db| load(db, session))?.unwrap_or_default();
+    write_lines(view, session, &mut before.clone(), lines, Author::Unknown, &mut Anomalies::default())?;
+    view.write(|tx| save(tx, session, &before))
 }
 
 /// Writes lines and the new state in one transaction.

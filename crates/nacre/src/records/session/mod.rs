@@ -4,7 +4,7 @@
 //! into passages, and `show` reads them back. Nacre's own transcripts are files: `transcript` reads and
 //! writes them, `ingest` brings them into the database, and `append` does both for a new message. `context`
 //! builds the messages that a model should see. `compact` replaces older lines by a `summary`, after a
-//! `flush`. `narrative` stores a summary as an entry. `retention` packs old transcripts.
+//! `flush`. `replica` brings lines of other machines in. `narrative` stores a summary as an entry. `retention` packs old transcripts.
 
 use crate::base::Result;
 use crate::base::ids::SessionId;
@@ -25,6 +25,7 @@ mod lock;
 mod narrative;
 pub(crate) mod own_words;
 mod record;
+pub(crate) mod replica;
 mod retention;
 pub(crate) mod said;
 mod scrub;
@@ -42,6 +43,7 @@ pub use flush::{Count, Flush};
 pub(crate) use flush::{start_cycle, was_asked};
 pub(crate) use heard::{IndexedMessage, Speaker, said_in, undistilled};
 pub(crate) use ingest::{catch_up_all, is_private, origin};
+pub(crate) use lock::{Lock, lock};
 pub(crate) use narrative::end_reported;
 pub use narrative::{EndReport, end};
 pub use record::TranscriptImport;

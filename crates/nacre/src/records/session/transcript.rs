@@ -155,15 +155,7 @@ pub(crate) struct Transcript {
 impl Transcript {
     /// Returns the transcript of a session. Its name is percent-encoded.
     pub(crate) fn of(files: &Files, session: &SessionId) -> Result<Transcript> {
-        let mut name = utf8_percent_encode(session.as_str(), ENCODED_CHARS).to_string();
-        if name.starts_with('.') {
-            name.replace_range(..1, "%2E");
-        }
-        if name.len() > MAX_NAME_BYTES {
-            let (given, length) = (shorten(session.as_str()), name.len());
-            return Err(Error::LongSession { given, length, limit: MAX_NAME_BYTES });
-        }
-        Ok(Transcript { files: files.clone(), name })
+        Ok(Transcript { files: files.clone(), name: encoded(session)? })
     }
 
     /// Returns the name of the plain file, which is written to.
@@ -325,6 +317,19 @@ pub(crate) fn copy_missing(view: &View<'_>, from: &Files, matches: impl Fn(&str)
         put += usize::from(view.files().copy_transcript(&name, from)?);
     }
     Ok(put)
+}
+
+/// Returns the file name of a session without its extension.
+pub(super) fn encoded(session: &SessionId) -> Result<String> {
+    let mut name = utf8_percent_encode(session.as_str(), ENCODED_CHARS).to_string();
+    if name.starts_with('.') {
+        name.replace_range(..1, "%2E");
+    }
+    if name.len() > MAX_NAME_BYTES {
+        let (given, length) = (shorten(session.as_str()), name.len());
+        return Err(Error::LongSession { given, length, limit: MAX_NAME_BYTES });
+    }
+    Ok(name)
 }
 
 /// Returns the session of a file name without its extension.

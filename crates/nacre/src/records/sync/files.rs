@@ -101,6 +101,77 @@ pub(super) fn newest_key(document: &Document) -> Option<String> {
     Version::of(document).map(|(_, version)| version.key)
 }
 
+/// Tells whether two records have the same version of a document.
+pub(super) fn is_same_version(one: &Document, other: &Document) -> bool {
+    one.field(VERSION) == other.field(VERSION)
+}
+
+/// Returns when the newest version was made, if the text that it merges against has lines that it does not have: they are kept
+/// until every machine has read it.
+fn kept_base(document: &Document) -> Option<&Stamp> {
+    let (stamp, version) = Version::of(document)?;
+    let (_, base) = version.base?;
+    let lines: BTreeSet<&str> = version.text.as_deref().unwrap_or_default().lines().collect();
+    base.lines().any(|line| !lines.contains(line)).then_some(stamp)
+}
+
+/// The start of the keys under which versions with such a text are noted: the number of the record in the log of this device, and
+/// when the version was made.
+const BASE: &str = "base ";
+
+/// Says that the log of this device may have versions of documents that newer ones took the place of.
+const OLD_VERSIONS: &str = "old versions";
+
+/// Notes a version that is about to be written to the log of this device.
+pub(super) fn note_put(db: &Connection, id: &str, number: u64, document: &Document) -> Result<()> {
+    let key = format!("{BASE}{id}");
+    match kept_base(document) {
+        Some(stamp) => fold::set_state(db, &key, &format!("{number} {}", String::from(stamp.clone())))?,
+        None => fold::remove_state(db, &key)?,
+    }
+    note_old_versions(db)
+}
+
+/// Notes that a version of a document was replaced.
+pub(super) fn note_old_versions(db: &Connection) -> Result<()> {
+    fold::set_state(db, OLD_VERSIONS, "1")
+}
+
+/// Notes that the log of this device has none but the newest versions.
+pub(super) fn forget_old_versions(db: &Connection) -> Result<()> {
+    fold::remove_state(db, OLD_VERSIONS)
+}
+
+/// Returns the newest versions of all documents, if some have changed.
+pub(super) fn newest_versions(db: &Connection) -> Result<Option<BTreeMap<String, Document>>> {
+    if fold::state(db, OLD_VERSIONS)?.is_none() {
+        return Ok(None);
+    }
+    let sql = "SELECT id, document FROM sync_records WHERE kind = 'file'";
+    let rows: Vec<(String, String)> = db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.into_iter()
+        .map(|(id, document)| Ok((id, serde_json::from_str(&document)?)))
+        .collect::<Result<_>>()
+        .map(Some)
+}
+
+/// Returns the documents with a text that is only kept for merging, and the number of the record that every machine has to read
+/// before it can go.
+pub(super) fn kept_bases(db: &Connection) -> Result<Vec<(String, u64, String)>> {
+    let sql = "SELECT key, value FROM sync_state WHERE key >= $1 AND key < 'base!'";
+    let rows: Vec<(String, String)> = db.rows(sql, [BASE], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let parse = |(key, value): (String, String)| {
+        let (number, stamp) = value.split_once(' ')?;
+        Some((key[BASE.len()..].to_owned(), number.parse().ok()?, stamp.to_owned()))
+    };
+    Ok(rows.into_iter().filter_map(parse).collect())
+}
+
+/// Forgets what was noted of the log of this device: it starts again.
+pub(super) fn forget_numbers(db: &Connection) -> Result<()> {
+    db.run("DELETE FROM sync_state WHERE key >= $1 AND key < 'base!'", [BASE]).map(drop)
+}
+
 /// How two versions of a document go together.
 #[derive(Debug, PartialEq)]
 enum Merge {
@@ -230,6 +301,30 @@ impl Fold<'_> {
         document.set(VERSION, stamp.clone(), serde_json::to_value(&version)?);
         fold::save(self.db, self.memory, FILE, &id, path.as_str(), &seen, &document)?;
         self.put(stamp, FILE, id, &document)
+    }
+
+    /// Forgets texts that are only kept for merging, once every machine has read the log of this device up to `agreed`.
+    pub(super) fn forget_bases(&mut self, agreed: u64) -> Result<()> {
+        for (id, number, made_at) in kept_bases(self.db)? {
+            if number > agreed {
+                continue;
+            }
+            let Some(mut document) = fold::document(self.db, FILE, &id)? else { continue };
+            let version =
+                Version::of(&document).filter(|(stamp, _)| String::from((*stamp).clone()) == made_at);
+            let Some((_, version)) = version else {
+                // The machine that wrote the version after it does this for that one.
+                fold::remove_state(self.db, &format!("{BASE}{id}"))?;
+                continue;
+            };
+            let version = Version { base: None, ..version };
+            let stamp = Stamp::new(self.clock.tick(self.now), self.device);
+            document.set(VERSION, stamp.clone(), serde_json::to_value(&version)?);
+            let sql = "UPDATE sync_records SET document = $2 WHERE kind = 'file' AND id = $1";
+            self.db.run(sql, (&id, serde_json::to_string(&document)?))?;
+            self.put(stamp, FILE, id, &document)?;
+        }
+        Ok(())
     }
 
     /// Returns the text of two versions together; `None`: the later one is all of it. Where they overlap, the earlier one becomes

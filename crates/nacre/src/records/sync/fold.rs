@@ -12,6 +12,7 @@ use super::files::{self, FILE};
 use super::kinds::{BLOCK, Change, ENTRY, HISTORY, KINDS, Kind, LocalRow, kind};
 use super::log::{Hash, Op, Position, ReadRecord, Record, seal_text, text_hash};
 use super::seal::{DeviceId, MemoryKey, from_hex, hex};
+use super::transcripts::{self, LINE};
 use crate::base::{Error, Result, Time, text};
 use crate::records::entry::{STATEMENT, Statement};
 use crate::records::tombstone::Tombstones;
@@ -53,6 +54,10 @@ pub(super) struct Fold<'a> {
     next: u64,
     /// Whether this device has not published anything yet. Then its rows have the times that they name themselves.
     is_new: bool,
+    /// Whether it had not published anything when the round began.
+    pub(super) is_joining: bool,
+    /// The files and messages of lines of transcripts that were deleted.
+    pub(super) deleted_lines: Vec<(String, Option<String>)>,
     /// The records that are deleted, by kind.
     deleted: BTreeMap<String, BTreeSet<String>>,
     /// The operations that wait to be written, by kind and id; read when the first record is deleted.
@@ -73,6 +78,8 @@ pub(super) struct FoldReport {
     pub(super) gone: Vec<DeletedRecord>,
     /// Deletions of any machine, whose texts were removed from the database.
     pub(super) buried: usize,
+    /// Versions of documents, of any machine.
+    pub(super) versions: usize,
     /// Proposals for documents that two machines changed in the same place.
     pub(super) proposals: usize,
 }
@@ -94,11 +101,23 @@ impl<'a> Fold<'a> {
         for (kind, id) in db.rows(sql, (), |row| Ok((row.get::<String>(0)?, row.get(1)?)))? {
             deleted.entry(kind).or_default().insert(id);
         }
-        let (waiting, report) = (None, FoldReport::default());
-        Ok(Fold { db, memory, device, now, clock, next, is_new, deleted, waiting, report })
+        Ok(Fold {
+            db,
+            memory,
+            device,
+            now,
+            clock,
+            next,
+            is_new,
+            is_joining: is_new,
+            deleted_lines: Vec::new(),
+            deleted,
+            waiting: None,
+            report: FoldReport::default(),
+        })
     }
 
-    fn is_deleted(&self, kind: &str, id: &str) -> bool {
+    pub(super) fn is_deleted(&self, kind: &str, id: &str) -> bool {
         self.deleted.get(kind).is_some_and(|ids| ids.contains(id))
     }
 
@@ -152,7 +171,7 @@ impl<'a> Fold<'a> {
             let op = Op::Delete(texts);
             self.append(&Record { at: at.clone(), kind: kind.clone(), id: id.clone(), op }, None)?;
         }
-        self.db.run("DELETE FROM sync_state WHERE key = $1", [NEW_KEY]).map(drop)
+        remove_state(self.db, NEW_KEY)
     }
 
     /// Turns what happened here since the last round into operations. `private` tells whether new private records travel.
@@ -238,6 +257,10 @@ impl<'a> Fold<'a> {
     }
 
     pub(super) fn put(&mut self, at: Stamp, kind: &str, id: String, document: &Document) -> Result<()> {
+        if kind == FILE {
+            files::note_put(self.db, &id, self.next, document)?;
+            self.report.versions += 1;
+        }
         let sealed = seal_text(self.memory, self.device, self.next, &serde_json::to_vec(document)?)?;
         let record = Record { at, kind: kind.to_owned(), id, op: Op::Put(text_hash(&sealed)) };
         self.append(&record, Some(sealed))
@@ -263,7 +286,7 @@ impl<'a> Fold<'a> {
     }
 
     /// Deletes a record on every machine.
-    fn delete(&mut self, kind: &str, id: &str) -> Result<()> {
+    pub(super) fn delete(&mut self, kind: &str, id: &str) -> Result<()> {
         let at = Stamp::new(self.clock.tick(self.now), self.device);
         let texts = match document(self.db, kind, id)? {
             Some(document) => buried_texts(self.db, self.memory, kind, &document)?,
@@ -333,6 +356,10 @@ impl<'a> Fold<'a> {
                     (Op::Put(_), Some(theirs)) => {
                         let (is_entry, is_file) = (kind == ENTRY, kind == FILE);
                         let file = if is_file { id.clone() } else { String::new() };
+                        if is_file {
+                            files::note_old_versions(self.db)?;
+                            self.report.versions += 1;
+                        }
                         let ours = match documents.entry((kind, id)) {
                             Slot::Occupied(ours) => &mut ours.into_mut().document,
                             Slot::Vacant(free) => match known_record(self.db, free.key())? {
@@ -358,6 +385,9 @@ impl<'a> Fold<'a> {
                     (Op::Put(_), None) => {}
                     (Op::Delete(texts), _) => {
                         let known = local_of(self.db, &kind, &id)?;
+                        if kind == LINE {
+                            self.note_deleted_line(&id)?;
+                        }
                         self.bury(&kind, &id, &at, &device, number, &texts)?;
                         documents.remove(&(kind.clone(), id));
                         if let Some(local) = known.filter(|local| !local.is_empty()) {
@@ -422,7 +452,9 @@ impl<'a> Fold<'a> {
                 save(self.db, self.memory, kind.name, id, local, &hash, &record.document)?;
             }
         }
-        // Documents are written when the transaction is done. Records of kinds that only a newer program knows are kept for it.
+        let lines = by_kind.remove(LINE).unwrap_or_default();
+        self.receive_lines(lines.into_iter().map(|(id, line)| (id, line.document, line.local)).collect())?;
+        // Files are written when the transaction is done. Records of kinds that only a newer program knows are kept for it.
         for (kind, documents) in by_kind {
             for (id, MergedRecord { document, .. }) in documents {
                 let sql = "SELECT local, row_hash FROM sync_records WHERE kind = $1 AND id = $2";
@@ -541,6 +573,7 @@ pub(super) fn save(
     let text = match kind {
         ENTRY => content(document).map(|content| content_hash(memory, content)),
         FILE => files::newest_key(document),
+        LINE => transcripts::order(document),
         _ => None,
     };
     let sql = "INSERT INTO sync_records (kind, id, local, text, row_hash, document) VALUES ($1, $2, $3, $4, $5, $6)
@@ -646,13 +679,17 @@ const CLOCK: &str = "clock";
 /// The newest row of the audit log at the end of the last round.
 const AUDIT: &str = "audit";
 
-fn state(db: &Connection, key: &str) -> Result<Option<String>> {
+pub(super) fn state(db: &Connection, key: &str) -> Result<Option<String>> {
     db.row("SELECT value FROM sync_state WHERE key = $1", [key], |row| row.get(0))
 }
 
-fn set_state(db: &Connection, key: &str, value: &str) -> Result<()> {
+pub(super) fn set_state(db: &Connection, key: &str, value: &str) -> Result<()> {
     let sql = "INSERT INTO sync_state (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
     db.run(sql, (key, value)).map(drop)
+}
+
+pub(super) fn remove_state(db: &Connection, key: &str) -> Result<()> {
+    db.run("DELETE FROM sync_state WHERE key = $1", [key]).map(drop)
 }
 
 fn audit_head(db: &Connection) -> Result<String> {
@@ -677,6 +714,7 @@ pub(super) fn begin_again(db: &Connection) -> Result<()> {
     db.run("DELETE FROM sync_devices", ())?;
     db.run("DELETE FROM sync_outbox", ())?;
     db.run("UPDATE sync_tombstones SET number = 0, scrubbed = true", ())?;
+    files::forget_numbers(db)?;
     set_state(db, NEW_KEY, "1")
 }
 

@@ -244,6 +244,14 @@ impl Pack {
     }
 }
 
+impl Pack {
+    /// Returns the text of a record; `None` if it has none that can be read.
+    pub(super) fn text(&self, memory: &MemoryKey, number: u64) -> Option<Vec<u8>> {
+        let sealed = self.slots.get(usize::try_from(number.checked_sub(self.first)?).ok()?)?.as_ref()?;
+        memory.open(sealed, text_context(&self.device, number).as_bytes())
+    }
+}
+
 /// The part that anybody can check of a file of a log, without the key of its memory.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Envelope {

@@ -2,7 +2,7 @@
 //!
 //! Every machine writes a log of its own and reads those of the others, out of a folder that any tool copies, or a server. `seal` has the
 //! keys, `log` the files of a log, `own` the log of this machine, `clock` the documents that merge in any order, `kinds` the records
-//! that travel, `fold` the way between rows and documents, `files` the Markdown files, `carrier` the folder or the server
+//! that travel, `fold` the way between rows and documents, `files` the Markdown files, `transcripts` the conversations, `carrier` the folder or the server
 //! (`server` asks it, `host` is its other side), `renewal` new keys and new devices. A round (`round`) notes what happened here,
 //! applies what happened elsewhere, and brings the carrier up to date.
 
@@ -17,6 +17,7 @@ mod own;
 mod renewal;
 mod seal;
 mod server;
+mod transcripts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, TryLockError};
@@ -29,10 +30,11 @@ use self::carrier::{Arrival, Carrier, DeviceState, Marker};
 use self::files::LocalFile;
 use self::fold::Fold;
 use self::log::{MAX_RECORDS, Position};
-use self::own::OwnLog;
+use self::own::{Outdated, OwnLog};
 use self::renewal::PendingChange;
 pub use self::renewal::{KeyReport, replace_key};
 use self::seal::{DeviceId, DeviceKey, MemoryKey, from_hex, hex};
+use self::transcripts::LocalTranscript;
 use crate::base::ids::GroupName;
 use crate::base::secret::Secret;
 use crate::base::{Error, Result, Time, files as disk};
@@ -362,6 +364,14 @@ pub struct RoundOptions {
     pub allow_deletions: bool,
 }
 
+/// The files that changed here since the last round.
+struct Edits {
+    files: Vec<LocalFile>,
+    transcripts: Vec<LocalTranscript>,
+    /// The number up to which all other machines have read the log of this device.
+    agreed: u64,
+}
+
 /// Runs one round.
 pub fn round(view: &mut View<'_>, options: &RoundOptions) -> Result<RoundReport> {
     let mut device = Device::open(view)?;
@@ -375,7 +385,7 @@ pub fn round(view: &mut View<'_>, options: &RoundOptions) -> Result<RoundReport>
         report.new_device = true;
     }
     workspace::sync(view)?;
-    let edited = files::changed(view)?;
+    let edited = Edits { files: files::changed(view)?, transcripts: transcripts::changed(view)?, agreed: 0 };
     let (arrivals, positions) = read_others(view, &device)?;
     report.machines = 1 + arrivals.len();
     let is_forked = |arrival: &Arrival| arrival.forked && is_replaced(&device, &arrival.device);
@@ -385,16 +395,28 @@ pub fn round(view: &mut View<'_>, options: &RoundOptions) -> Result<RoundReport>
             report.problems.extend(arrival.problems.iter().cloned());
         }
     }
+    let kept = view.read_all(files::kept_bases)?;
+    let agreed = if kept.is_empty() { 0 } else { agreed(&device)? };
     let is_quiet = arrivals.iter().all(|arrival| arrival.records.is_empty())
         && positions.contains_key(device.key.id())
-        && edited.is_empty()
-        && view.read_all(|db| Ok(fold::is_unchanged(db)? && !files::is_waiting(db)?))?
+        && edited.files.is_empty()
+        && edited.transcripts.is_empty()
+        && kept.iter().all(|(_, number, _)| *number > agreed)
+        && view.read_all(|db| {
+            Ok(fold::is_unchanged(db)? && !files::is_waiting(db)? && !transcripts::is_waiting(db)?)
+        })?
         && view.read_all(fold::outbox)?.is_empty();
     if !is_quiet {
-        fold_round(view, &device, arrivals, &edited, options, &mut report)?;
+        let edits = Edits { agreed, ..edited };
+        let has_versions = fold_round(view, &device, arrivals, &edits, options, &mut report)?;
         crate::store::crash::point("round folded");
         report.files = files::write(view)?;
+        report.problems.extend(transcripts::write(view, &device.memory)?);
         publish(view, &device)?;
+        if has_versions {
+            // The texts of earlier versions stay in the write-ahead log until that is truncated.
+            view.forget_log()?;
+        }
     }
     scrub(view, &device)?;
     device.log().mirror(&device.carrier, device.key.id())?;
@@ -442,14 +464,15 @@ fn is_restored(view: &mut View<'_>, device: &Device) -> Result<bool> {
     log.is_overtaken(&device.carrier, &device.memory, &device.key)
 }
 
+/// Notes what happened here and applies what happened elsewhere. Returns whether documents changed.
 fn fold_round(
     view: &mut View<'_>,
     device: &Device,
     arrivals: Vec<Arrival>,
-    edited: &[LocalFile],
+    edited: &Edits,
     options: &RoundOptions,
     report: &mut RoundReport,
-) -> Result<()> {
+) -> Result<bool> {
     let (caller, now) = (view.caller(), view.now());
     let private = view.settings().sync.private;
     let logs: Vec<_> =
@@ -464,7 +487,8 @@ fn fold_round(
             fold.repeat_deletions(replaced)?;
         }
         fold.capture(private, options.allow_deletions)?;
-        fold.capture_files(edited, options.allow_deletions)?;
+        fold.capture_files(&edited.files, options.allow_deletions)?;
+        fold.capture_transcripts(&edited.transcripts, private, options.allow_deletions)?;
         let said = if has_new_key { fold::documents_of(&logs) } else { BTreeMap::new() };
         if logs.iter().any(|(_, records, _)| !records.is_empty()) {
             fold.apply(logs)?;
@@ -478,6 +502,7 @@ fn fold_round(
         if has_new_key {
             fold.repeat_all(&said)?;
         }
+        fold.forget_bases(edited.agreed)?;
         fold.finish()
     })?;
     (report.sent, report.received, report.deleted) = (done.captured, done.applied, done.deleted);
@@ -485,7 +510,7 @@ fn fold_round(
     if done.deleted + done.buried > 0 {
         report.problems.extend(erase::finish(view, &done.gone)?);
     }
-    Ok(())
+    Ok(done.versions > 0)
 }
 
 /// Writes what waits into the log of this device.
@@ -514,16 +539,32 @@ fn publish(view: &mut View<'_>, device: &Device) -> Result<()> {
     view.write(|tx| fold::set_position(tx, device.key.id(), end))
 }
 
-/// Removes deleted texts from the log of this device.
+/// Removes texts that were deleted or replaced from the log of this device.
 fn scrub(view: &mut View<'_>, device: &Device) -> Result<()> {
-    let mut gone = view.read_all(fold::tombstones)?;
+    let (mut gone, versions) =
+        view.read_all(|db| Ok((fold::tombstones(db)?, files::newest_versions(db)?)))?;
     gone.retain(|tombstone| !tombstone.scrubbed);
-    if gone.is_empty() {
+    if gone.is_empty() && versions.is_none() {
         return Ok(());
     }
-    let is_gone = |kind: &str, id: &str| gone.iter().any(|one| one.kind == kind && one.id == id);
-    device.log().scrub(&device.memory, &device.key, is_gone)?;
-    view.write(|tx| fold::scrubbed(tx, &gone))
+    let deleted = gone.iter().map(|one| (one.kind.clone(), one.id.clone())).collect();
+    device.log().scrub(&device.memory, &device.key, &Outdated { deleted, versions })?;
+    view.write(|tx| {
+        files::forget_old_versions(tx)?;
+        fold::scrubbed(tx, &gone)
+    })
+}
+
+/// Returns the number up to which all other machines have read the log of this device.
+fn agreed(device: &Device) -> Result<u64> {
+    let read = |seen: &Option<DeviceState>| {
+        seen.as_ref().and_then(|seen| seen.logs.get(device.key.id())).copied().unwrap_or(0)
+    };
+    let seen = all_seen(device)?;
+    let others = seen
+        .iter()
+        .filter(|(id, seen)| *id != device.key.id() && !seen.as_ref().is_some_and(|seen| seen.left));
+    Ok(others.map(|(_, seen)| read(seen)).min().unwrap_or(u64::MAX))
 }
 
 fn seen(view: &View<'_>, device: &Device) -> Result<DeviceState> {
@@ -653,7 +694,7 @@ impl Authors {
             Some(Some(seen)) => seen.name.clone(),
             _ => device.to_string(),
         };
-        let sql = "SELECT kind, local, document FROM sync_records WHERE local <> '' AND kind <> 'file'";
+        let sql = "SELECT kind, local, document FROM sync_records WHERE local <> '' AND kind NOT IN ('file', 'line')";
         let rows: Vec<(String, String, String)> =
             view.read_all(|db| db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))))?;
         let known = names.keys().map(name).collect();

@@ -1,13 +1,33 @@
 //! The log of this device in the group's folder. It is the truth about this device; its part of the carrier is a copy, which every
 //! round puts right.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::carrier::{Carrier, file_name, log_files, range};
+use super::clock::Document;
+use super::files::{FILE, is_same_version};
 use super::log::{Op, Pack, Position, Record, Segment};
 use super::seal::{DeviceId, DeviceKey, MemoryKey};
 use crate::base::{Error, Result, files};
+
+/// The texts that a log need not have any more.
+#[derive(Default)]
+pub(super) struct Outdated {
+    /// The records that were deleted, by kind and id.
+    pub(super) deleted: BTreeSet<(String, String)>,
+    /// The newest version of each document; `None`: none has changed.
+    pub(super) versions: Option<BTreeMap<String, Document>>,
+}
+
+impl Outdated {
+    fn is_newest(&self, id: &str, written: &Document) -> bool {
+        let newest = self.versions.as_ref().and_then(|versions| versions.get(id));
+        // Without the record, the deletion is on its way.
+        newest.is_none_or(|newest| is_same_version(newest, written))
+    }
+}
 
 /// The log of this device in the group's folder.
 pub(super) struct OwnLog {
@@ -45,6 +65,13 @@ impl OwnLog {
         let (segment, hash) = Segment::write(memory, device, first, &after.hash, &records)?;
         let pack = Pack::write(memory, device, first, 0, &slots);
         files::create_folder(&self.folder)?;
+        // A process that died left a pack without its segment. What it has may be deleted by now.
+        for (name, path) in log_files(&self.folder)? {
+            let is_beyond = range(&name).is_some_and(|(found, _)| found >= first);
+            if is_beyond && name.ends_with(".pak") && !path.with_extension("seg").exists() {
+                fs::remove_file(&path).map_err(Error::io(&path))?;
+            }
+        }
         files::write_atomically(&self.folder.join(file_name(first, last, "pak")), &pack)?;
         crate::store::crash::point("pack written");
         files::write_atomically(&self.folder.join(file_name(first, last, "seg")), &segment)?;
@@ -52,30 +79,47 @@ impl OwnLog {
         Ok(Position { number: last, hash })
     }
 
-    /// Removes the texts of records that `is_gone` names from all packs. Returns how many it removed.
-    pub(super) fn scrub(
-        &self,
-        memory: &MemoryKey,
-        device: &DeviceKey,
-        is_gone: impl Fn(&str, &str) -> bool,
-    ) -> Result<usize> {
-        let mut removed = 0;
-        for (name, path) in log_files(&self.folder)?.into_iter().filter(|(name, _)| name.ends_with(".seg")) {
+    /// Removes texts from all packs: those of records that were deleted, and those of documents that a newer version took the
+    /// place of, on any machine. Every record has the whole document, so none needs an earlier one. Returns how many it removed.
+    pub(super) fn scrub(&self, memory: &MemoryKey, device: &DeviceKey, outdated: &Outdated) -> Result<usize> {
+        let mut gone: BTreeMap<PathBuf, BTreeSet<u64>> = BTreeMap::new();
+        let mut newest: BTreeMap<String, (u64, PathBuf)> = BTreeMap::new();
+        let mut segments = log_files(&self.folder)?;
+        segments.retain(|(name, _)| name.ends_with(".seg"));
+        for (name, path) in segments {
             let bytes = fs::read(&path).map_err(Error::io(&path))?;
             let Ok(segment) = Segment::read(&bytes, memory) else { continue };
-            let gone: Vec<u64> = segment
-                .records()
-                .filter(|(_, record)| matches!(record.op, Op::Put(_)) && is_gone(&record.kind, &record.id))
-                .map(|(number, _)| number)
-                .collect();
-            if gone.is_empty() {
-                continue;
+            let pack = path.with_file_name(name.replace(".seg", ".pak"));
+            for (number, record) in segment.records().filter(|(_, record)| matches!(record.op, Op::Put(_))) {
+                if outdated.deleted.contains(&(record.kind.clone(), record.id.clone())) {
+                    gone.entry(pack.clone()).or_default().insert(number);
+                } else if record.kind == FILE && outdated.versions.is_some() {
+                    let before = newest.insert(record.id.clone(), (number, pack.clone()));
+                    if let Some((number, pack)) = before {
+                        gone.entry(pack).or_default().insert(number);
+                    }
+                }
             }
-            let path = path.with_file_name(name.replace(".seg", ".pak"));
-            let bytes = fs::read(&path).map_err(Error::io(&path))?;
+        }
+        let mut last: BTreeMap<PathBuf, Vec<(u64, String)>> = BTreeMap::new();
+        for (id, (number, pack)) in newest {
+            last.entry(pack).or_default().push((number, id));
+        }
+        let packs: BTreeSet<&PathBuf> = gone.keys().chain(last.keys()).collect();
+        let mut removed = 0;
+        for path in packs {
+            let bytes = fs::read(path).map_err(Error::io(path))?;
             let Ok(mut pack) = Pack::read(&bytes, memory) else { continue };
+            let mut numbers = gone.get(path).cloned().unwrap_or_default();
+            for (number, id) in last.get(path).into_iter().flatten() {
+                let text = pack.text(memory, *number);
+                let written = text.and_then(|text| serde_json::from_slice(&text).ok());
+                if written.is_some_and(|written| !outdated.is_newest(id, &written)) {
+                    numbers.insert(*number);
+                }
+            }
             let mut changed = 0;
-            for number in gone {
+            for number in numbers {
                 let place = usize::try_from(number - pack.first).unwrap_or(usize::MAX);
                 if let Some(slot) = pack.slots.get_mut(place).filter(|slot| slot.is_some()) {
                     *slot = None;
@@ -84,7 +128,7 @@ impl OwnLog {
             }
             if changed > 0 {
                 let bytes = Pack::write(memory, device, pack.first, pack.revision + 1, &pack.slots);
-                files::write_atomically(&path, &bytes)?;
+                files::write_atomically(path, &bytes)?;
                 removed += changed;
             }
         }

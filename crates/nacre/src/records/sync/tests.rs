@@ -10,17 +10,28 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::log::Pack;
+use super::seal::MemoryKey;
 use super::{Place, RoundOptions, RoundReport, init, invite, join, replace_key, round, status};
 use crate::base::caller::Caller;
 use crate::base::{Result, Settings, Time, files};
 use crate::group::Group;
+use crate::records::erase;
+use crate::records::session::{Draft, append};
 use crate::records::workspace::proposal;
 use crate::store::crash;
 use crate::tools::home::Home;
 
 /// The points at which a process can die during a round.
-const POINTS: &[&str] =
-    &["round folded", "pack written", "segment written", "document written", "log copied", "written aside"];
+const POINTS: &[&str] = &[
+    "round folded",
+    "pack written",
+    "segment written",
+    "document written",
+    "transcript written",
+    "log copied",
+    "written aside",
+];
 /// The points at which it can die while the key is replaced, and while another machine takes the new one.
 const KEY_POINTS: &[&str] =
     &["new key saved", "log begun again", "new key told", "round folded", "segment written"];
@@ -91,6 +102,16 @@ impl Machine {
         self.home.path().join(format!("groups/main/memory/note-{number}.md"))
     }
 
+    fn talk(&self, number: usize) -> PathBuf {
+        self.home.path().join(format!("groups/main/sessions/talk-{number}.jsonl"))
+    }
+
+    /// The messages that a search can find.
+    fn messages(&mut self) -> Vec<(String, String)> {
+        let sql = "SELECT ref, text FROM passages WHERE kind = 'message' ORDER BY ref";
+        self.with(|view| view.read_all(|db| db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?))))).unwrap()
+    }
+
     fn proposed(&mut self) -> String {
         let all = self.with(|view| proposal::list(view, true)).unwrap();
         all.iter().map(|proposal| proposal.diff.to_string()).collect()
@@ -142,8 +163,77 @@ struct AcknowledgedWrites {
     kept: BTreeSet<String>,
     /// Lines of documents.
     lines: BTreeSet<String>,
+    /// Words of messages.
+    said: BTreeSet<String>,
     /// Words of texts that were deleted.
     gone: BTreeSet<String>,
+}
+
+/// Something happens to a transcript: a message is appended, or somebody edits or deletes a line, deletes the file or the session,
+/// or has a word forgotten.
+fn talk(random: &mut Random, seed: u64, number: usize, machine: &mut Machine, told: &mut AcknowledgedWrites) {
+    let (action, which) = (random.below(8), random.below(3));
+    if matches!(action, 0 | 1 | 4) {
+        // A line that no round has seen is removed on this machine only.
+        machine.round();
+    }
+    let path = machine.talk(which);
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    let word_of = |line: &str| {
+        let start = line.find("word").unwrap();
+        line[start..].split(' ').next().unwrap().to_owned()
+    };
+    let word = format!("word{seed}x{number}x");
+    let bury = |line: &str, told: &mut AcknowledgedWrites| {
+        let gone = word_of(line);
+        told.said.remove(&gone);
+        told.gone.insert(gone);
+    };
+    let at = random.below(lines.len().max(1));
+    let put = |lines: &[String]| {
+        files::write_without_sync(
+            &path,
+            lines.iter().flat_map(|line| [line, "\n"]).collect::<String>().as_bytes(),
+        )
+    };
+    match (action, lines.is_empty()) {
+        (0, false) => {
+            let mut after: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+            after[at] = after[at].replace(&word_of(lines[at]), &word);
+            bury(lines[at], told);
+            told.said.insert(word);
+            put(&after).unwrap();
+        }
+        (1, false) => {
+            let mut after: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+            after.remove(at);
+            bury(lines[at], told);
+            put(&after).unwrap();
+        }
+        (2, false) => {
+            let word = word_of(lines[at]);
+            machine.with(|view| erase::forget(view, &word)).unwrap();
+            bury(lines[at], told);
+        }
+        (3, false) if random.below(3) == 0 => {
+            lines.iter().for_each(|line| bury(line, told));
+            let session = format!("talk-{which}").parse().unwrap();
+            machine.with(|view| erase::delete(view, &[erase::RecordRef::Session(session)])).unwrap();
+        }
+        (4, false) if random.below(3) == 0 => {
+            lines.iter().for_each(|line| bury(line, told));
+            fs::remove_file(&path).unwrap();
+        }
+        _ => {
+            let content = format!("In run {seed} somebody said {word} and more");
+            let messages = json!([{ "role": "user", "content": content }]);
+            let session = format!("talk-{which}");
+            let drafts = serde_json::from_value::<Vec<Draft>>(messages).unwrap();
+            machine.with(|view| append(view, &session.parse().unwrap(), &drafts)).unwrap();
+            told.said.insert(word);
+        }
+    }
 }
 
 fn step(random: &mut Random, seed: u64, number: usize, machine: &mut Machine, told: &mut AcknowledgedWrites) {
@@ -158,6 +248,9 @@ fn step(random: &mut Random, seed: u64, number: usize, machine: &mut Machine, to
         0 => format!("Statement {} of run {seed}", random.below(12)),
         _ => format!("Statement with word{seed}x{number}x in it"),
     };
+    if random.below(3) == 0 {
+        return talk(random, seed, number, machine, told);
+    }
     // A refusal, such as a text that exists already, is a step too.
     let _ = match (random.below(12), one) {
         (0, Some((id, _))) => machine.call("memory_update", json!({ "id": id, "content": text })),
@@ -247,15 +340,31 @@ fn history(seed: u64, count: usize, steps: usize) -> usize {
             deliver(&mut random, false);
         }
     }
-    for _ in 0..4 {
+    for _ in 0..7 {
         machines.iter_mut().for_each(|machine| drop(machine.round()));
         deliver(&mut random, true);
     }
     check(seed, &mut machines, &told);
+    // A machine that joins learns everything from the logs as they are now.
+    let folder = tempfile::tempdir().unwrap();
+    for file in all_files(folders[0].path()) {
+        let copy = folder.path().join(file.strip_prefix(folders[0].path()).unwrap());
+        files::create_folder(copy.parent().unwrap()).unwrap();
+        fs::copy(&file, &copy).unwrap();
+    }
+    let mut joined = Machine::new(folder.path());
+    let place = meeting(&joined);
+    joined.with(|view| join(view, &place, &phrase, "joined")).unwrap();
+    joined.round();
+    machines[0].open();
+    machines.truncate(1);
+    machines.push(joined);
+    same_everywhere(seed, &mut machines);
     died
 }
 
-fn check(seed: u64, machines: &mut [Machine], told: &AcknowledgedWrites) {
+/// Checks that all machines have the same records, documents and transcripts.
+fn same_everywhere(seed: u64, machines: &mut [Machine]) {
     let states: Vec<String> = machines.iter_mut().map(Machine::state).collect();
     assert!(
         states.windows(2).all(|pair| pair[0] == pair[1]),
@@ -264,16 +373,26 @@ fn check(seed: u64, machines: &mut [Machine], told: &AcknowledgedWrites) {
     );
     let memories: Vec<_> = machines.iter_mut().map(Machine::memories).collect();
     assert!(memories.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: {memories:#?}");
-    let texts: BTreeSet<&String> = memories[0].values().map(|(text, _)| text).collect();
-    for text in &told.kept {
-        assert!(texts.contains(text), "seed {seed}: `{text}` is lost");
-    }
-    let proposed: String = machines.iter_mut().map(Machine::proposed).collect();
     for number in 0..3 {
         let notes: Vec<_> =
             machines.iter().map(|machine| fs::read_to_string(machine.note(number)).ok()).collect();
         assert!(notes.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: {notes:#?}");
+        let talks: Vec<_> =
+            machines.iter().map(|machine| fs::read_to_string(machine.talk(number)).ok()).collect();
+        assert!(talks.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: {talks:#?}");
     }
+    let messages: Vec<_> = machines.iter_mut().map(Machine::messages).collect();
+    assert!(messages.windows(2).all(|pair| pair[0] == pair[1]), "seed {seed}: {messages:#?}");
+}
+
+fn check(seed: u64, machines: &mut [Machine], told: &AcknowledgedWrites) {
+    same_everywhere(seed, machines);
+    let memories = machines[0].memories();
+    let texts: BTreeSet<&String> = memories.values().map(|(text, _)| text).collect();
+    for text in &told.kept {
+        assert!(texts.contains(text), "seed {seed}: `{text}` is lost");
+    }
+    let proposed: String = machines.iter_mut().map(Machine::proposed).collect();
     let notes: String =
         (0..3).filter_map(|number| fs::read_to_string(machines[0].note(number)).ok()).collect();
     for line in &told.lines {
@@ -282,14 +401,31 @@ fn check(seed: u64, machines: &mut [Machine], told: &AcknowledgedWrites) {
             "seed {seed}: `{line}` is lost: {notes}{proposed}"
         );
     }
+    let talks: String =
+        (0..3).filter_map(|number| fs::read_to_string(machines[0].talk(number)).ok()).collect();
+    for word in &told.said {
+        assert!(
+            talks.contains(&format!("{word} ")),
+            "seed {seed}: the message with `{word}` is lost: {talks}"
+        );
+    }
     for machine in machines.iter_mut() {
         let faults = machine.with(|view| view.check()).unwrap();
         assert_eq!(faults, Vec::<String>::new(), "seed {seed}");
         let (sent, waiting) = (machine.round().sent, machine.with(|view| status(view)).unwrap().waiting);
         assert_eq!((sent, waiting), (0, 0), "seed {seed}: it never comes to rest");
     }
+    let memory = MemoryKey::from_phrase(&machines[0].with(|view| invite(view)).unwrap()).unwrap();
     for machine in machines {
         machine.group = None;
+        for text in sealed_texts(&memory, &machine.carrier) {
+            for word in &told.gone {
+                assert!(
+                    !text.contains(&format!("{word} ")),
+                    "seed {seed}: `{word}` is sealed in the carrier: {text}"
+                );
+            }
+        }
         for file in all_files(machine.home.path()).iter().chain(&all_files(&machine.carrier)) {
             let bytes = fs::read(file).unwrap();
             for word in &told.gone {
@@ -298,6 +434,21 @@ fn check(seed: u64, machines: &mut [Machine], told: &AcknowledgedWrites) {
             }
         }
     }
+}
+
+/// Everything that somebody who has the phrase can read in a carrier.
+fn sealed_texts(memory: &MemoryKey, carrier: &Path) -> Vec<String> {
+    // Copies that a sync tool makes are its own.
+    let is_ours = |file: &PathBuf| !file.to_str().unwrap().contains("copy of");
+    let files = all_files(carrier).into_iter().filter(is_ours);
+    let packs = files.filter_map(|file| Pack::read(&fs::read(file).unwrap(), memory).ok());
+    let texts = packs.flat_map(|pack| {
+        (pack.first..)
+            .take(pack.slots.len())
+            .filter_map(move |number| pack.text(memory, number))
+            .collect::<Vec<_>>()
+    });
+    texts.map(|text| String::from_utf8(text).unwrap()).collect()
 }
 
 /// The documents that machines have differently, and what each of them waits for.
@@ -328,6 +479,67 @@ fn random_histories_end_in_one_state_and_lose_nothing() {
     let died: usize =
         (from..from + runs).map(|seed| history(seed, 3 + usize::try_from(seed % 3).unwrap(), 40)).sum();
     assert!(runs < 6 || died > 0, "no process died");
+}
+
+/// Checks that a word is in no file of two machines, and in nothing that the phrase opens.
+fn is_gone_everywhere(machines: &mut [Machine; 2], word: &str, when: &str) {
+    let memory = MemoryKey::from_phrase(&machines[0].with(|view| invite(view)).unwrap()).unwrap();
+    for machine in machines {
+        let sealed = sealed_texts(&memory, &machine.carrier);
+        assert!(!sealed.iter().any(|text| text.contains(word)), "{when}: it is sealed in the carrier");
+        machine.group = None;
+        for file in all_files(machine.home.path()).iter().chain(&all_files(&machine.carrier)) {
+            let bytes = fs::read(file).unwrap();
+            let found = memchr::memmem::find(&bytes, word.as_bytes());
+            assert!(found.is_none(), "{when}: it is in {}", file.display());
+        }
+        machine.open();
+    }
+}
+
+#[test]
+fn a_line_that_was_removed_from_a_document_stayed_in_the_logs_and_beside_the_document() {
+    const BEFORE: &str = "# Boat\n\nThe hull is oak.\n\nThe code is xylofanatic.\n\nThe sail is red.\n";
+    const AFTER: &str = "# Boat\n\nThe hull is oak.\n\nThe sail is red.\n";
+    for (when, editor, changes) in [
+        ("removed where it was written", 0, Some(AFTER)),
+        ("removed on the other machine", 1, Some(AFTER)),
+        ("the file was deleted", 0, None),
+        ("the file was deleted on the other machine", 1, None),
+        ("forgotten", 1, Some("forget")),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut machines = [Machine::new(folder.path()), Machine::new(folder.path())];
+        let place = Place::Folder(folder.path().to_owned());
+        machines[0].with(|view| init(view, &place, "machine 0")).unwrap();
+        let phrase = machines[0].with(|view| invite(view)).unwrap();
+        machines[1].with(|view| join(view, &place, &phrase, "machine 1")).unwrap();
+        let note = machines[0].note(0);
+        files::create_folder(note.parent().unwrap()).unwrap();
+        files::write_without_sync(&note, BEFORE.as_bytes()).unwrap();
+        machines.iter_mut().for_each(|machine| drop(machine.round()));
+        // The other machine writes a version too, so that both logs and both databases have the line.
+        files::write_without_sync(&machines[1].note(0), format!("{BEFORE}\nMore.\n").as_bytes()).unwrap();
+        machines.iter_mut().rev().for_each(|machine| drop(machine.round()));
+        let note = machines[editor].note(0);
+        match changes {
+            Some("forget") => drop(machines[editor].with(|view| erase::forget(view, "xylofanatic")).unwrap()),
+            Some(text) => files::write_without_sync(&note, text.as_bytes()).unwrap(),
+            None => fs::remove_file(&note).unwrap(),
+        }
+        for _ in 0..4 {
+            machines.iter_mut().for_each(|machine| drop(machine.round()));
+        }
+        is_gone_everywhere(&mut machines, "xylofanatic", when);
+        let texts = machines.each_ref().map(|machine| fs::read_to_string(machine.note(0)).ok());
+        assert_eq!((&texts[0], texts[0].is_some()), (&texts[1], changes.is_some()), "{when}");
+        assert_eq!(
+            machines.each_mut().map(|machine| machine.round().sent),
+            [0, 0],
+            "{when}: it never comes to rest"
+        );
+        assert_eq!(machines[0].state(), machines[1].state(), "{when}");
+    }
 }
 
 #[test]

@@ -160,6 +160,14 @@ impl Files {
         either!(self, files => files.has_transcript(name))
     }
 
+    /// Returns the size and time of a transcript in a folder as a mark that differs after every change.
+    pub(crate) fn transcript_mark(&self, name: &str) -> Option<String> {
+        match self {
+            Files::Folder(files) => files.transcript_mark(name),
+            Files::Server(_) => None,
+        }
+    }
+
     /// Opens a transcript, but no link, which leads outside the group, and no pipe, which would block for
     /// ever. Returns `None` if there is none.
     pub(crate) fn open_transcript(&self, name: &str) -> Result<Option<Box<dyn ReadSeek>>> {

@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use super::folder::Folder;
 use crate::base::files::{append_private, create_folder, write_atomically, write_without_sync};
@@ -32,6 +33,13 @@ impl Folder {
 
     pub(crate) fn has_transcript(&self, name: &str) -> bool {
         self.transcript_at(name).exists()
+    }
+
+    /// Returns the size and time of a transcript as a mark that differs after every change; `None` if there is none.
+    pub(crate) fn transcript_mark(&self, name: &str) -> Option<String> {
+        let found = fs::symlink_metadata(self.transcript_at(name)).ok().filter(fs::Metadata::is_file)?;
+        let changed = found.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Some(format!("{} {}", found.len(), changed.as_nanos()))
     }
 
     /// Opens a transcript, but no link, which leads outside the group, and no pipe, which would block for
