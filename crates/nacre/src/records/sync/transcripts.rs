@@ -214,7 +214,7 @@ impl Fold<'_> {
         }
         let deleted = Tombstones::load(self.db)?;
         for file in due {
-            for row in rows_of(self.db, "local = '+' || $1", &file)? {
+            for row in waiting_lines_of(self.db, &file)? {
                 if SyncedLine::of(&row.document).is_some_and(|line| line.is_covered(&deleted)) {
                     self.note_deleted_line(&row.id)?;
                     self.delete(LINE, &row.id)?;
@@ -443,15 +443,21 @@ struct LineRow {
 
 /// Returns the lines of a file in their order, those that wait included.
 fn lines_of(db: &Connection, file: &str) -> Result<Vec<LineRow>> {
-    rows_of(db, "local IN ($1, '+' || $1)", file)
+    let sql = "SELECT id, local, text, document FROM sync_records
+        WHERE kind = 'line' AND local IN ($1, '+' || $1) AND local <> '' ORDER BY text";
+    rows_of(db, sql, file)
 }
 
-fn rows_of(db: &Connection, which: &str, file: &str) -> Result<Vec<LineRow>> {
-    let sql = format!(
-        "SELECT id, local, text, document FROM sync_records WHERE kind = 'line' AND {which} AND local <> '' ORDER BY text"
-    );
+/// Returns the lines of a file that are not written to it yet, in their order.
+fn waiting_lines_of(db: &Connection, file: &str) -> Result<Vec<LineRow>> {
+    let sql = "SELECT id, local, text, document FROM sync_records
+        WHERE kind = 'line' AND local = '+' || $1 AND local <> '' ORDER BY text";
+    rows_of(db, sql, file)
+}
+
+fn rows_of(db: &Connection, sql: &str, file: &str) -> Result<Vec<LineRow>> {
     let rows: Vec<(String, String, String, String)> =
-        db.rows(&sql, [file], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+        db.rows(sql, [file], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let row = |(id, local, order, document): (String, String, String, String)| {
         Ok(LineRow { id, waits: local.starts_with(WAITS), order, document: serde_json::from_str(&document)? })
     };
@@ -511,7 +517,7 @@ struct DueFile {
 
 impl DueFile {
     fn read(db: &Connection, file: String, state: FileState) -> Result<DueFile> {
-        let waiting = rows_of(db, "local = '+' || $1", &file)?;
+        let waiting = waiting_lines_of(db, &file)?;
         let lines: Vec<SyncedLine> = waiting.iter().filter_map(|row| SyncedLine::of(&row.document)).collect();
         let message = |line: &SyncedLine| Some((Line::read(line.text.as_bytes())?.id, line.origin));
         let arrival = Arrival {
