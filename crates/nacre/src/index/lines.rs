@@ -204,8 +204,10 @@ impl Lines {
     /// Returns the chunks of the lines that are nearest to a question, at most `most`.
     pub(crate) fn nearest(&self, members: &[u32], question: &LineVector, most: usize) -> Vec<u32> {
         let mut best: Vec<(f32, u32)> = Vec::new();
-        let is_member = |(passage, _): &(&u32, &Box<[u8]>)| members.binary_search(passage).is_ok();
-        for (passage, row) in self.rows.iter().filter(is_member) {
+        for (passage, row) in &self.rows {
+            if members.binary_search(passage).is_err() {
+                continue;
+            }
             scan::each_cosine(row, question.0, &question.1, |_, cosine| best.push((cosine, *passage)));
             if best.len() > 4 * most {
                 keep_best(&mut best, most);

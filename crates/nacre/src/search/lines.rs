@@ -97,6 +97,9 @@ pub(super) fn candidates(
     reading: Option<&LineVector>,
 ) -> Result<Vec<Contender>> {
     let mut chunks = hit::load(scorer, scored, MAX_CHUNKS, request, ChunkExtent::Whole)?;
+    if scored.len() <= MAX_CHUNKS {
+        return Ok(chunks);
+    }
     let nearest = reading.map_or_else(Vec::new, |reading| scorer.nearest_lines(reading, NEAREST_LINES));
     let known: HashSet<u32> = chunks.iter().map(|chunk| chunk.passage).collect();
     let mut more: Vec<(u32, f32)> =
@@ -143,7 +146,12 @@ pub(super) fn best(
     if let Some(reading) = reading {
         read_best(&mut lines, reading);
     }
-    let order = sorted(&lines, |line| line.score);
+    let order = if question.is_message { fused(&lines) } else { sorted(&lines, |line| line.score) };
+    let scores: Vec<f32> =
+        sorted(&lines, |line| line.score).iter().map(|place| lines[*place].score).collect();
+    for (place, score) in order.iter().zip(scores) {
+        lines[*place].score = score;
+    }
     let Some(most) = order.first().map(|place| lines[*place].score) else { return Vec::new() };
     let mut shown: Vec<Vec<bool>> = chunks.iter().map(|chunk| vec![false; chunk.units.len()]).collect();
     let mut attached = HashSet::new();
@@ -154,17 +162,27 @@ pub(super) fn best(
             break;
         }
         let is_hit = match line.own.found {
+            // A turn judges each line by itself.
+            _ if question.is_message => true,
             LineMatch::Not => false,
             LineMatch::ByTitle => !shown[line.chunk].contains(&true),
             LineMatch::Itself => true,
         };
-        if !is_hit || shown[line.chunk][line.unit] || attached.contains(&place) {
+        // For a message, each line is weighed by itself, so that none stands for the lines around it.
+        let is_shown = !question.is_message && (shown[line.chunk][line.unit] || attached.contains(&place));
+        if !is_hit || is_shown {
             continue;
         }
         let mut later = lexicon.later(&lines, place, asked);
         later.retain(|one| !shown[lines[*one].chunk][lines[*one].unit] && attached.insert(*one));
         let worth = anchor + f64::from(LINE_SCORE_SCALE * (line.score - most));
-        hits.push(chunks[line.chunk].hit(line, &later, &lines, worth, &mut shown[line.chunk]));
+        let around = if question.is_message {
+            [line.unit; 2]
+        } else {
+            chunks[line.chunk].window(line.unit, &shown[line.chunk])
+        };
+        shown[line.chunk][around[0]..=around[1]].fill(true);
+        hits.push(chunks[line.chunk].hit(line, &later, &lines, worth, around));
     }
     hits
 }
@@ -358,17 +376,15 @@ impl<'c> Chunk<'c> {
         line::lines(&self.units, path, title, text, hit.at)
     }
 
-    /// Returns the hit of a line: the line with as much of its section as fits, and later lines.
+    /// Returns the hit of a line: the units around it, and later lines.
     fn hit(
         &self,
         line: &Line<'_>,
         later: &[usize],
         lines: &[Line<'_>],
         worth: f64,
-        shown: &mut [bool],
+        [from, to]: [usize; 2],
     ) -> Contender {
-        let [from, to] = self.window(line.unit, shown);
-        shown[from..=to].fill(true);
         let whole = &self.contender.text;
         let start = self.units[from].text.as_ptr() as usize - whole.as_ptr() as usize;
         let end = self.units[to].text.as_ptr() as usize - whole.as_ptr() as usize + self.units[to].text.len();
@@ -735,6 +751,24 @@ fn chunk_line(line: &Line<'_>, chunk: &Contender) -> i64 {
     let start = line.text.as_ptr() as usize - chunk.text.as_ptr() as usize;
     let before = chunk.text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count();
     chunk.hit.document.as_ref().map_or(1, |document| document.lines[0]) + before as i64
+}
+
+/// Returns the order for a message, which seldom has the words of the line that it needs: the place by all evidence and the
+/// place by nearness count alike. Each line gets the score of its new place.
+fn fused(lines: &[Line<'_>]) -> Vec<usize> {
+    /// The larger, the less the first places count.
+    const FLATNESS: f32 = 5.0;
+    let mut shares = vec![0.0; lines.len()];
+    let by_score = sorted(lines, |line| line.score);
+    let by_nearness = sorted(lines, |line| line.nearness.unwrap_or(f32::MIN));
+    for order in [by_score, by_nearness] {
+        for (rank, place) in order.into_iter().enumerate() {
+            shares[place] += 1.0 / (FLATNESS + rank as f32);
+        }
+    }
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    order.sort_by(|one, other| shares[*other].total_cmp(&shares[*one]));
+    order
 }
 
 fn sorted(lines: &[Line<'_>], score: impl Fn(&Line<'_>) -> f32) -> Vec<usize> {
