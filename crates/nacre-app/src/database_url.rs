@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, PartialEq, Eq)]
 struct Parts<'a> {
     user: &'a str,
-    host: &'a str,
-    port: &'a str,
+    /// The host and port of each server.
+    hosts: Vec<[&'a str; 2]>,
     database: &'a str,
 }
 
@@ -21,8 +21,15 @@ pub fn in_home(home: Option<&Path>) -> Option<&str> {
 
 /// Returns the name of the folder for what belongs to this machine, such as settings: one for each database.
 pub fn folder_name(url: &str) -> String {
-    let Parts { host, port, database, .. } = parts(url);
-    let name = format!("{host}-{port}-{database}");
+    /// File systems take 255.
+    const MAX_HOSTS_LENGTH: usize = 150;
+    let Parts { hosts, database, .. } = parts(url);
+    let names: Vec<String> = hosts.iter().map(|[host, port]| format!("{host}-{port}")).collect();
+    let joined = match names.join("_") {
+        long if long.len() > MAX_HOSTS_LENGTH => format!("{}_and_{}_more", names[0], names.len() - 1),
+        joined => joined,
+    };
+    let name = format!("{joined}-{database}");
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' }).collect()
 }
 
@@ -36,13 +43,16 @@ pub fn password(url: &str, variable: impl Fn(&str) -> Option<String>) -> Option<
     in_file(&fs::read_to_string(file).ok()?, &parts(url))
 }
 
-fn in_file(text: &str, wanted: &Parts<'_>) -> Option<String> {
-    let wanted = [wanted.host, wanted.port, wanted.database, wanted.user];
+fn in_file(text: &str, parts: &Parts<'_>) -> Option<String> {
+    // The user has the same password on all servers: they replicate each other.
+    let wanted = |[host, port]: &[_; 2]| [*host, *port, parts.database, parts.user];
+    let wanted: Vec<[&str; 4]> = parts.hosts.iter().map(wanted).collect();
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let fields = fields(line);
         let [host, port, database, user, password] = fields.as_slice() else { return None };
-        let fits = |(field, wanted): (&&String, &str)| field.as_str() == "*" || field.as_str() == wanted;
-        [host, port, database, user].iter().zip(wanted).all(fits).then(|| password.clone())
+        let fits = |(field, wanted): (&&String, &&str)| field.as_str() == "*" || field.as_str() == *wanted;
+        let given = [host, port, database, user];
+        wanted.iter().any(|wanted| given.iter().zip(wanted).all(fits)).then(|| password.clone())
     })
 }
 
@@ -65,15 +75,19 @@ fn fields(line: &str) -> Vec<String> {
 fn parts(url: &str) -> Parts<'_> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let rest = rest.split(['?', '#']).next().unwrap_or(rest);
-    let (before, database) = rest.split_once('/').unwrap_or((rest, ""));
-    let (user, address) = before.rsplit_once('@').unwrap_or(("", before));
+    // The user ends at the first `@`, as in the client library.
+    let (user, rest) = rest.split_once('@').unwrap_or(("", rest));
+    let (addresses, database) = rest.split_once('/').unwrap_or((rest, ""));
     let user = user.split(':').next().unwrap_or(user);
-    let (host, port) = match address.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
-        _ => (address, "5432"),
+    let host_and_port = |address| {
+        let (host, port) = match str::rsplit_once(address, ':') {
+            Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
+            _ => (address, "5432"),
+        };
+        [if host.is_empty() { "localhost" } else { host }, port]
     };
-    let host = if host.is_empty() { "localhost" } else { host };
-    Parts { user, host, port, database: if database.is_empty() { user } else { database } }
+    let hosts = addresses.split(',').map(host_and_port).collect();
+    Parts { user, hosts, database: if database.is_empty() { user } else { database } }
 }
 
 #[cfg(test)]
@@ -82,15 +96,24 @@ mod tests {
 
     #[test]
     fn urls_have_parts() {
-        let check = |url: &str, expected: [&str; 4]| {
-            let Parts { user, host, port, database } = parts(url);
-            assert_eq!([user, host, port, database], expected, "{url}");
+        let check = |url: &str, user: &str, hosts: &[[&str; 2]], database: &str| {
+            assert_eq!(parts(url), Parts { user, hosts: hosts.to_vec(), database }, "{url}");
         };
-        check("postgres://nacre@db.example:6432/team", ["nacre", "db.example", "6432", "team"]);
-        check("postgresql://nacre:s%3Acret@db/team?sslmode=require", ["nacre", "db", "5432", "team"]);
-        check("postgres://db", ["", "db", "5432", ""]);
-        check("postgres://nacre@", ["nacre", "localhost", "5432", "nacre"]);
+        check("postgres://nacre@db.example:6432/team", "nacre", &[["db.example", "6432"]], "team");
+        check("postgresql://nacre:s%3Acret@db/team?sslmode=require", "nacre", &[["db", "5432"]], "team");
+        check("postgres://db", "", &[["db", "5432"]], "");
+        check("postgres://nacre@", "nacre", &[["localhost", "5432"]], "nacre");
+        check(
+            "postgres://nacre@one:1,two,three:3/team?target_session_attrs=read-write",
+            "nacre",
+            &[["one", "1"], ["two", "5432"], ["three", "3"]],
+            "team",
+        );
         assert_eq!(folder_name("postgres://nacre:secret@db:1/team"), "db-1-team");
+        assert_eq!(folder_name("postgres://nacre@one:1,two/team"), "one-1_two-5432-team");
+        let many = ["a-host-with-a-long-name.example"; 9].join(",");
+        let folder = folder_name(&format!("postgres://nacre@{many}/team"));
+        assert_eq!(folder, "a-host-with-a-long-name.example-5432_and_8_more-team");
     }
 
     #[test]
@@ -100,5 +123,6 @@ mod tests {
         assert_eq!(find("postgres://nacre@db/team").as_deref(), Some("with:colon\\and:more"));
         assert_eq!(find("postgres://petra@db/team").as_deref(), Some("any"));
         assert_eq!(in_file("db:1:*:*:x", &parts("postgres://a@db/t")), None);
+        assert_eq!(in_file("db:1:*:*:x", &parts("postgres://a@other,db:1/t")).as_deref(), Some("x"));
     }
 }

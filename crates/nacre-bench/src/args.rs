@@ -165,6 +165,27 @@ pub enum Bench {
         #[arg(long, hide = true)]
         bare: Option<PathBuf>,
     },
+    /// Many groups in a PostgreSQL database: import rate, size on disk, and searches by many clients over all groups
+    Load {
+        /// Number of groups
+        #[arg(long, default_value_t = 10)]
+        groups: usize,
+        /// Number of passages in each
+        #[arg(long, default_value_t = 10_000)]
+        passages: usize,
+        /// Groups that are imported at the same time
+        #[arg(long, default_value_t = 2)]
+        importers: usize,
+        /// Number of clients
+        #[arg(long, default_value_t = 64)]
+        clients: usize,
+        /// Seconds of searches and stores by all clients
+        #[arg(long, default_value_t = 30)]
+        seconds: u64,
+        /// The database, as its owner. The groups are created there and stay
+        #[arg(long, value_name = "URL")]
+        server: String,
+    },
     /// Write quality and speed as a Markdown page with two SVG figures
     Report {
         /// The folder with the sets

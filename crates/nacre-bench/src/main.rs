@@ -25,6 +25,7 @@ mod graph;
 mod graph60;
 mod grep;
 mod inject;
+mod load;
 mod notes;
 mod quality;
 mod report;
@@ -77,6 +78,9 @@ fn run(Cli { global, bench }: Cli) -> Result<ExitCode> {
                 Some(url) => serve_engines::run(&load, &url, &global),
                 None => serve::run(&load, &global),
             }
+        }
+        Bench::Load { groups, passages, importers, clients, seconds, server } => {
+            load::run(&load::Amount { groups, passages, importers, clients, seconds }, &server, &global)
         }
         Bench::Report { data, page } => report::run(&data, &page, &global),
         Bench::Inject { half, wrong, evidence } => {

@@ -138,12 +138,25 @@ pub(super) fn import(
     name: &str,
     mut also: impl FnMut(&[Message]) -> Result<()>,
 ) -> Result<()> {
+    import_words(&mut Words::default(), passages, home, name, |number, batch| {
+        render::progress(&format!("{number} of {passages} passages imported"));
+        also(batch)
+    })
+}
+
+/// Imports this number of texts of these words into a group.
+pub(super) fn import_words(
+    words: &mut Words,
+    passages: usize,
+    home: &Home,
+    name: &str,
+    mut also: impl FnMut(usize, &[Message]) -> Result<()>,
+) -> Result<()> {
     const BATCH_TEXTS: usize = 10_000;
-    let (mut words, now) = (Words::default(), now());
+    let now = now();
     let mut group = home.group(&name.parse()?, now)?;
     let caller = Caller::person("bench".parse()?, now);
     for first in (0..passages).step_by(BATCH_TEXTS) {
-        render::progress(&format!("{first} of {passages} passages imported"));
         let batch = words.messages(first, BATCH_TEXTS.min(passages - first));
         nacre::session::import_transcript(
             &mut group.enter(&caller)?,
@@ -151,7 +164,7 @@ pub(super) fn import(
             "bench",
             |_| {},
         )?;
-        also(&batch)?;
+        also(first + batch.len(), &batch)?;
     }
     Ok(())
 }
@@ -290,7 +303,7 @@ fn client(
     Ok(served)
 }
 
-fn answer(reader: &mut BufReader<TcpStream>) -> Result<(u16, String)> {
+pub(super) fn answer(reader: &mut BufReader<TcpStream>) -> Result<(u16, String)> {
     let (mut line, mut length) = (String::new(), 0);
     reader.read_line(&mut line)?;
     let status = line.split(' ').nth(1).and_then(|code| code.parse().ok()).context("the server went away")?;
@@ -311,7 +324,7 @@ fn answer(reader: &mut BufReader<TcpStream>) -> Result<(u16, String)> {
 
 /// Returns the resident memory of a process in megabytes, if the system reports it.
 #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
-fn memory(process: u32) -> Option<f64> {
+pub(super) fn memory(process: u32) -> Option<f64> {
     let status =
         std::fs::read_to_string(PathBuf::from("/proc").join(process.to_string()).join("status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

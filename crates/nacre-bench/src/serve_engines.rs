@@ -77,7 +77,7 @@ fn header(key: &str, group: &str) -> String {
 }
 
 /// Returns the folder of what belongs to this machine: the only one.
-fn local(user: &Path) -> Result<std::path::PathBuf> {
+pub(super) fn local(user: &Path) -> Result<std::path::PathBuf> {
     let servers = user.join(".local/share/nacre/servers");
     let begun = Instant::now();
     loop {

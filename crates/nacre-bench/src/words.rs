@@ -14,6 +14,11 @@ impl Default for Words {
 }
 
 impl Words {
+    /// Returns words of their own for each number.
+    pub fn of(number: u64) -> Words {
+        Words(Words::default().0 ^ number.wrapping_add(1).wrapping_mul(0xd134_2543_de82_ef95))
+    }
+
     pub fn next(&mut self) -> u64 {
         // xorshift: the same words in every run.
         self.0 ^= self.0 << 13;

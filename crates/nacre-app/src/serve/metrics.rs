@@ -106,7 +106,7 @@ impl Metrics {
 pub fn server(figures: &ServerFigures) -> String {
     #[expect(clippy::cast_precision_loss, reason = "counts of connections and calls")]
     let (count, total) = (|number: usize| Some(number as f64), |number: u64| Some(number as f64));
-    #[expect(clippy::cast_precision_loss, reason = "counts of transactions and replicas")]
+    #[expect(clippy::cast_precision_loss, reason = "counts and sizes")]
     let shown = |number: Option<i64>| number.map(|number| number as f64);
     let rows = [
         ("nacre_db_connections_used", "gauge", "Connections of this process in use.", count(figures.leased)),
@@ -142,6 +142,7 @@ pub fn server(figures: &ServerFigures) -> String {
             "How far the slowest replica is behind.",
             figures.replication_lag,
         ),
+        ("nacre_db_bytes", "gauge", "Size of the database with all groups.", shown(figures.bytes)),
     ];
     let mut text = String::new();
     for (name, kind, help, value) in rows {

@@ -3,7 +3,8 @@
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::http::StatusCode;
+use axum::http::header::RETRY_AFTER;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use nacre::{Error, Kind};
 use serde_json::json;
@@ -22,7 +23,11 @@ pub fn status(kind: Kind) -> StatusCode {
 }
 
 pub fn failed(error: &Error) -> Response {
-    refuse(status(error.kind()), error.code(), &error.to_string(), error.hint().as_deref())
+    let mut answer = refuse(status(error.kind()), error.code(), &error.to_string(), error.hint().as_deref());
+    if error.may_pass() {
+        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    answer
 }
 
 pub fn refuse(status: StatusCode, code: &str, message: &str, hint: Option<&str>) -> Response {

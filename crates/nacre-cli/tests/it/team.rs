@@ -61,7 +61,7 @@ impl Member {
     pub fn local(&self) -> PathBuf {
         let (_, address) = self.url.rsplit_once('@').unwrap();
         let address = address.split('?').next().unwrap();
-        let name = address.replace([':', '/'], "-");
+        let name = address.replace(',', "_").replace([':', '/'], "-");
         self.folder.path().join(".local/share/nacre/servers").join(name)
     }
 }
@@ -310,6 +310,18 @@ pub fn post_as(
     tool: &str,
     arguments: &Value,
 ) -> Option<(u16, Value)> {
+    let (head, answer) = exchange(server, key, group, tool, arguments)?;
+    Some((head.split(' ').nth(1)?.parse().ok()?, answer))
+}
+
+/// Calls a tool over HTTP. Returns the head of the answer, and the answer.
+pub fn exchange(
+    server: &Address,
+    key: &str,
+    group: &str,
+    tool: &str,
+    arguments: &Value,
+) -> Option<(String, Value)> {
     let (port, body) = (server.port, arguments.to_string());
     let request = format!(
         "POST /v1/tools/{tool} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\nNacre-Group: {group}\r\n\
@@ -321,8 +333,7 @@ pub fn post_as(
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
     let (head, body) = answer.split_once("\r\n\r\n")?;
-    let status = head.split(' ').nth(1)?.parse().ok()?;
-    Some((status, serde_json::from_str(body).ok()?))
+    Some((head.to_lowercase(), serde_json::from_str(body).ok()?))
 }
 
 /// How many memories each of the eight writers stores.

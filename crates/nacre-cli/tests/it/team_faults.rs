@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::team::postgres_server::{self, Pooler, Server};
-use crate::team::{Member, Served, check_stored, content, post, team, writes_of_each};
+use crate::team::{Member, Served, check_stored, content, exchange, post, team, writes_of_each};
 
 /// The exit code of what can't be served now, and of what is denied.
 const UNAVAILABLE: i32 = 7;
@@ -55,8 +55,13 @@ fn check(fault: &str, undo: &str, code: &str) {
     assert!(!error["hint"].as_str().unwrap_or_default().is_empty(), "{error}");
     // A server that was started before reports the same, and reads on.
     let body = json!({ "content": "The parser is written in Rust" });
-    let (status, answer) = post(&served.address, "main", "memory_store", &body).expect("it answers");
-    assert_eq!((status, answer["error"]["code"].as_str()), (503, Some(code)), "{answer}");
+    let (head, answer) =
+        exchange(&served.address, &served.key(), "main", "memory_store", &body).expect("it answers");
+    assert!(head.starts_with("http/1.1 503 "), "{head}");
+    assert_eq!(answer["error"]["code"], code, "{answer}");
+    // A client is asked to try again where nobody has to do anything.
+    let passes = ["server_lost", "server_read_only", "busy"].contains(&code);
+    assert_eq!(head.contains("\r\nretry-after: 1"), passes, "{head}");
     let (status, found) =
         post(&served.address, "main", "memory_search", &json!({ "query": "office" })).expect("it answers");
     assert_eq!((status, found["hits"][0]["text"].as_str()), (200, Some("The office is in Oslo")), "{found}");
@@ -97,6 +102,139 @@ fn a_missing_grant_is_named() {
 fn a_read_only_replica_is_read_and_refuses_writes() {
     let read_only = "ALTER DATABASE SET default_transaction_read_only = on";
     check(read_only, "ALTER DATABASE RESET default_transaction_read_only", "server_read_only");
+}
+
+#[test]
+fn of_several_servers_the_one_that_can_be_written_is_used() {
+    let (Some(one), Some(two)) = (postgres_server::own_server(), postgres_server::own_server()) else {
+        return;
+    };
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // Both have the same database with the same group, as replicas have.
+    let database = team(&one).rsplit('/').next().unwrap().to_owned();
+    for sql in [&format!("CREATE DATABASE {database}"), "CREATE ROLE petra LOGIN"] {
+        two.connect("postgres").batch_execute(sql).unwrap();
+    }
+    assert_eq!(Member::new(&two.url(&database)).run(&["admin", "init-database"]).status, 0);
+    two.connect("postgres").batch_execute("GRANT nacre_app TO petra").unwrap();
+    for server in [&one, &two] {
+        Member::new(&server.url_as("petra", &database)).json(&["store", "The office is in Oslo"]);
+    }
+    let read_only = |server: &Server, yes: bool| {
+        let mut raw = server.connect("postgres");
+        raw.batch_execute(&format!("ALTER SYSTEM SET default_transaction_read_only = {yes}")).unwrap();
+        raw.batch_execute("SELECT pg_reload_conf()").unwrap();
+        // The server tells its sessions a moment later.
+        std::thread::sleep(Duration::from_millis(500));
+    };
+    let has = |server: &Server, text: &str| -> bool {
+        let sql = "SELECT count(*) = 1 FROM nacre.entries WHERE content = $1";
+        server.connect(&database).query_one(sql, &[&text]).unwrap().get(0)
+    };
+    read_only(&one, true);
+    let hosts = format!("127.0.0.1:{nobody},127.0.0.1:{},127.0.0.1:{}", one.port(), two.port());
+    let url = |options: &str| format!("postgres://petra@{hosts}/{database}{options}");
+    let member = Member::new(&url("?target_session_attrs=read-write"));
+    let served = Served::start(&member);
+    let store =
+        |text: &str| post(&served.address, "main", "memory_store", &json!({ "content": text })).unwrap();
+    assert_eq!(store("The lake is cold").0, 200);
+    assert!(has(&two, "The lake is cold"));
+    // The other server takes over, and nobody cuts a connection.
+    read_only(&one, false);
+    read_only(&two, true);
+    let (status, answer) = store("The tea is hot");
+    assert_eq!(status, 200, "{answer}");
+    assert!(has(&one, "The tea is hot"));
+    // Without a word about it, too.
+    Member::new(&url("")).json(&["store", "The rain is warm"]);
+    assert!(has(&one, "The rain is warm"));
+    // While none can be written, a call waits for a moment and says so.
+    read_only(&one, true);
+    let (status, error) = Member::new(&url("")).error(&["store", "The sun is high"]);
+    assert_eq!((status, error["code"].as_str()), (UNAVAILABLE, Some("server_read_only")), "{error}");
+    // Who is refused learns that, and not that one of the servers is down.
+    let (status, error) = Member::new(&url("").replace("petra", "nobody")).error(&["search", "x"]);
+    assert_eq!((status, error["code"].as_str()), (DENIED, Some("server_denied")), "{error}");
+}
+
+#[test]
+fn a_stamp_that_was_seen_was_lost_with_the_database() {
+    let Some(server) = postgres_server::own_server() else { return };
+    let url = team(&server);
+    let database = url.rsplit('/').next().unwrap();
+    let petra = Member::new(&url);
+    petra.json(&["store", "The office is in Oslo"]);
+    // A commit that does not wait for the disk stays in memory for a while.
+    server.connect("postgres").batch_execute("ALTER SYSTEM SET wal_writer_delay = '10s'").unwrap();
+    server.connect("postgres").batch_execute("SELECT pg_reload_conf()").unwrap();
+    let stamp = || -> i64 {
+        let sql = "SELECT max(value::bigint) FROM nacre.meta WHERE key = 'index_stamp'";
+        server.connect(database).query_one(sql, &[]).unwrap().get(0)
+    };
+    let before = stamp();
+    let message = r#"{"id":"talk","messages":[{"id":"a","role":"user","content":"Rotate the keys"}]}"#;
+    petra.json(&["call", "session_append", message]);
+    let seen = stamp();
+    assert!(seen > before, "the message was indexed");
+    server.kill();
+    server.wait().unwrap();
+    let found = petra.json(&["search", "office"]);
+    assert_eq!(found["hits"][0]["text"], "The office is in Oslo");
+    assert_eq!(stamp(), seen);
+}
+
+#[test]
+fn after_a_restore_a_server_searched_with_vectors_of_lost_rows() {
+    let Some(server) = postgres_server::own_server() else { return };
+    let url = team(&server);
+    let database = url.rsplit('/').next().unwrap();
+    let petra = Member::new(&url);
+    petra.json(&["store", "The office is in Oslo"]);
+    let served = Served::start(&petra);
+    let store =
+        |text: &str| post(&served.address, "main", "memory_store", &json!({ "content": text })).unwrap().0;
+    let search = || {
+        let (status, found) =
+            post(&served.address, "main", "memory_search", &json!({ "query": "boats on the water" }))
+                .unwrap();
+        assert_eq!(status, 200, "{found}");
+        let hits = found["hits"].as_array().unwrap().iter();
+        hits.map(|hit| format!("{} {}", hit["text"], hit["score"])).collect::<Vec<_>>()
+    };
+    search();
+    // A backup of all rows, and a memory that it does not have.
+    let tables = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'nacre'";
+    let tables: Vec<String> =
+        server.connect(database).query(tables, &[]).unwrap().iter().map(|row| row.get(0)).collect();
+    let for_all = |sql: &str| tables.iter().map(|table| sql.replace("TABLE_", table)).collect::<String>();
+    let backup = for_all("CREATE TABLE backup.TABLE_ AS SELECT * FROM nacre.TABLE_;");
+    server.connect(database).batch_execute(&format!("CREATE SCHEMA backup; {backup}")).unwrap();
+    assert_eq!(store("The recipe needs flour and salt"), 200);
+    search();
+    // The backup is restored, and the next memory gets the number and the stamp of the one that was lost.
+    let restore = for_all(
+        "DELETE FROM nacre.TABLE_; INSERT INTO nacre.TABLE_ OVERRIDING SYSTEM VALUE SELECT * FROM backup.TABLE_;",
+    );
+    server
+        .connect(database)
+        .batch_execute(&format!("SET session_replication_role = replica; BEGIN; {restore} COMMIT"))
+        .unwrap();
+    server.kill();
+    server.wait().unwrap();
+    assert_eq!(store("Sailing ships cross the sea"), 200);
+    let found = search();
+    let fresh = Served::start(&Member::new(&url));
+    let (_, expected) =
+        post(&fresh.address, "main", "memory_search", &json!({ "query": "boats on the water" })).unwrap();
+    let expected: Vec<String> = expected["hits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| format!("{} {}", hit["text"], hit["score"]))
+        .collect();
+    assert_eq!(found, expected);
+    assert!(found[0].contains("Sailing ships"), "{found:?}");
 }
 
 #[test]

@@ -242,6 +242,7 @@ fn metrics_show_the_connections_and_what_waits() {
     };
     assert!(value("nacre_db_connections_used") + value("nacre_db_connections_idle") >= 1.0, "{metrics}");
     assert!(value("nacre_db_connections_max") >= 2.0, "{metrics}");
+    assert!(value("nacre_db_bytes") > 1e6, "{metrics}");
     for name in [
         "nacre_db_pool_waits_total",
         "nacre_db_pool_timeouts_total",

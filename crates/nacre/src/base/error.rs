@@ -534,7 +534,7 @@ errors! {
         "try again: the next call uses the group of this name, or creates it; nothing was written";
     #[error("`{server}` can't be written: it is a read-only replica")]
     ServerReadOnly { server: String } => "server_read_only", Unavailable,
-        "use the URL of the primary server; nothing was changed";
+        "use the URL of the primary server, or of all servers; try again if it is moving now; nothing was changed";
     #[error("`{server}` denies access: {problem}")]
     ServerDenied { server: String, problem: String } => "server_denied", Denied,
         "check the user in the URL, and the password in `PGPASSFILE` or `PGPASSWORD`";
@@ -595,6 +595,15 @@ impl Error {
     /// Returns the kind of failure.
     pub fn kind(&self) -> Kind {
         self.row().1
+    }
+
+    /// Tells whether the same call may succeed a moment later without anybody's help.
+    pub fn may_pass(&self) -> bool {
+        use Error::{Busy, GroupRemoved, ServerDown, ServerLost, ServerReadOnly};
+        matches!(
+            self,
+            Busy | GroupRemoved { .. } | ServerDown { .. } | ServerLost { .. } | ServerReadOnly { .. }
+        )
     }
 
     /// Returns a hint on what to do next, if there is one.

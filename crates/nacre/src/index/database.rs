@@ -292,7 +292,7 @@ impl Database {
         }
     }
 
-    /// Does the same for data that can be rebuilt from its source. It does not wait for the disk; if a power
+    /// Does the same for data that can be rebuilt from its source. A file does not wait for the disk; if a power
     /// failure loses the write, the data is rebuilt.
     pub(crate) fn write_derived<T>(
         &mut self,

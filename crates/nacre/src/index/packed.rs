@@ -82,12 +82,22 @@ impl Marks {
     pub(crate) fn flush(&mut self, db: &Connection, stamp: i64) -> Result<()> {
         let sql = "INSERT INTO marks (chunk, stamp, data) VALUES ($1, $2, $3)
             ON CONFLICT (chunk) DO UPDATE SET stamp = excluded.stamp, data = excluded.data";
-        for (chunk, row) in std::mem::take(&mut self.rows) {
+        let rows = std::mem::take(&mut self.rows);
+        if let Engine::Postgres(server) = db.engine() {
+            let sql = "INSERT INTO marks (chunk, stamp, data) SELECT c, s, d FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS w (c, s, d)
+                ON CONFLICT (chunk) DO UPDATE SET stamp = excluded.stamp, data = excluded.data";
+            let (chunks, rows): (Vec<i64>, Vec<Vec<u8>>) = rows.into_iter().unzip();
+            return server.execute(sql, &[&chunks, &vec![stamp; chunks.len()], &rows]).map(drop);
+        }
+        for (chunk, row) in rows {
             db.run(sql, (chunk, stamp, row))?;
         }
         Ok(())
     }
 }
+
+/// The most rows of vectors in one statement of a server: about a megabyte.
+const MAX_ROWS_AT_ONCE: usize = 256;
 
 /// Vectors to append.
 pub(crate) struct Vectors {
@@ -95,6 +105,8 @@ pub(crate) struct Vectors {
     /// Records not written yet; the first of them has number `next - held.len()`.
     held: Vec<u8>,
     per_row: usize,
+    /// Rows that a server gets with the next statement: chunk, number of vectors, data.
+    rows: Vec<(i64, i64, Vec<u8>)>,
 }
 
 impl Vectors {
@@ -103,7 +115,7 @@ impl Vectors {
         let per_row = per_row(db).vectors;
         let rows = i64::try_from(per_row).expect("a small number");
         let next = db.row(sql, (), |row| Ok(row.get::<i64>(0)? * rows + row.get::<i64>(1)?))?;
-        Ok(Vectors { next: next.unwrap_or(0), held: Vec::new(), per_row })
+        Ok(Vectors { next: next.unwrap_or(0), held: Vec::new(), per_row, rows: Vec::new() })
     }
 
     /// Returns the number of the next vector.
@@ -120,11 +132,35 @@ impl Vectors {
     ) -> Result<()> {
         self.held.extend_from_slice(&record(passage, vector));
         self.next += 1;
-        if split(self.next, self.per_row).1 == 0 { self.flush(db, stamp) } else { Ok(()) }
+        if split(self.next, self.per_row).1 == 0 { self.end_row(db, stamp) } else { Ok(()) }
     }
 
-    /// Writes the held records; they fit the last row, because a full row is written at once.
+    /// Writes everything that is held.
     pub(crate) fn flush(&mut self, db: &Connection, stamp: i64) -> Result<()> {
+        self.end_row(db, stamp)?;
+        self.send(db, stamp)
+    }
+
+    /// Sends rows to a server.
+    fn send(&mut self, db: &Connection, stamp: i64) -> Result<()> {
+        let Engine::Postgres(server) = db.engine() else { return Ok(()) };
+        let (mut chunks, mut used, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        for (chunk, count, row) in self.rows.drain(..) {
+            chunks.push(chunk);
+            used.push(count);
+            rows.push(row);
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let sql = "INSERT INTO vectors (chunk, stamp, used, data)
+            SELECT c, s, u, d FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[]) AS w (c, s, u, d)
+            ON CONFLICT (chunk) DO UPDATE SET stamp = excluded.stamp, used = excluded.used, data = excluded.data";
+        server.execute(sql, &[&chunks, &vec![stamp; chunks.len()], &used, &rows]).map(drop)
+    }
+
+    /// Writes the held records to their row. They fit the last one, because a full row is written at once.
+    fn end_row(&mut self, db: &Connection, stamp: i64) -> Result<()> {
         if self.held.is_empty() {
             return Ok(());
         }
@@ -157,6 +193,10 @@ impl Vectors {
         row.append(&mut self.held);
         let size = (place + count).next_multiple_of(ROW_GROWTH_VECTORS).min(self.per_row);
         row.resize(size * VECTOR_BYTES, 0);
+        if let Engine::Postgres(_) = db.engine() {
+            self.rows.push((chunk, used, row));
+            return if self.rows.len() >= MAX_ROWS_AT_ONCE { self.send(db, stamp) } else { Ok(()) };
+        }
         let sql = "INSERT INTO vectors (chunk, stamp, used, data) VALUES ($1, $2, $3, $4)
             ON CONFLICT (chunk) DO UPDATE SET stamp = excluded.stamp, used = excluded.used, data = excluded.data";
         db.run(sql, (chunk, stamp, used, row))?;
@@ -244,6 +284,8 @@ fn split(number: i64, rows: usize) -> (i64, usize) {
 #[derive(Default)]
 pub(crate) struct Space {
     stamp: i64,
+    /// When the server was started that gave the stamp.
+    start: String,
     marks: Vec<Mark>,
     /// Whether the vectors are kept. The first search of a process reads them one row at a time and keeps none: most
     /// processes make one search, and memory that is used once costs more than the search.
@@ -282,13 +324,14 @@ impl Space {
 
     fn refresh_marks(&mut self, db: &Connection) -> Result<()> {
         let marks_per_row = per_row(db).marks;
-        let now = state::last_stamp(db)?;
-        if now == self.stamp {
+        let (now, start) = state::last_stamp_and_start(db)?;
+        if now == self.stamp && start == self.start {
             return Ok(());
         }
-        if now < self.stamp || number(db, EPOCH_KEY)? > self.stamp {
+        if now < self.stamp || start != self.start || number(db, EPOCH_KEY)? > self.stamp {
             *self = Space { keeps_vectors: self.keeps_vectors, ..Space::default() };
         }
+        self.start = start;
         let old = state::old(db)?;
         let id = |id: i64| u32::try_from(id).unwrap_or(u32::MAX);
         self.old = id(old.start)..id(old.end);

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::embed::builtin;
 use super::{Language, analyse, chunk, piece};
 use crate::base::Result;
-use crate::store::Connection;
+use crate::store::{Connection, Engine};
 
 const STAMP_KEY: &str = "index_stamp";
 /// The stamp at which the whole index was last rebuilt.
@@ -24,6 +24,21 @@ pub(crate) fn next_stamp(db: &Connection) -> Result<i64> {
 /// Returns the stamp of the last write.
 pub(crate) fn last_stamp(db: &Connection) -> Result<i64> {
     number(db, STAMP_KEY)
+}
+
+/// Returns the stamp of the last write, and when the server was started. A server that was restored from a backup, or that has taken over
+/// without the last writes, gives out their stamps again: memory from an earlier start is not compared with them. A file has no start.
+pub(crate) fn last_stamp_and_start(db: &Connection) -> Result<(i64, String)> {
+    match db.engine() {
+        Engine::Sqlite(_) => Ok((last_stamp(db)?, String::new())),
+        Engine::Postgres(_) => {
+            let sql =
+                "SELECT (SELECT value FROM meta WHERE key = $1), CAST(pg_postmaster_start_time() AS TEXT)";
+            let (stamp, start): (Option<String>, String) =
+                db.one(sql, [STAMP_KEY], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok((stamp.and_then(|number| number.parse().ok()).unwrap_or(0), start))
+        }
+    }
 }
 
 /// Makes every reader read all rows again.

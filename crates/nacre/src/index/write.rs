@@ -2,6 +2,7 @@
 //! vectors.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use super::lexicon::{Lexicon, Reading};
@@ -11,7 +12,7 @@ use super::{dense, lines, packed, piece, postings, state};
 use crate::base::origin::RecordOrigin;
 use crate::base::{Result, Time};
 use crate::index::embed::builtin;
-use crate::store::{Connection, Engine, Row, ToSql};
+use crate::store::{Connection, Engine, Lease, Row, ToSql, Value};
 
 /// Returns the title that is searched with a text. For a message, it is computed from the day and the speaker
 /// instead of being stored.
@@ -28,6 +29,9 @@ fn named(author: Option<&str>) -> Option<&str> {
     author.filter(|name| !matches!(*name, "" | "user" | "assistant"))
 }
 
+/// The most passages in one statement of a server.
+const MAX_ROWS_AT_ONCE: usize = 1_000;
+
 /// Writes to the index within one transaction. [`Writer::finish`] must be the last call.
 pub(crate) struct Writer<'a> {
     db: &'a Connection,
@@ -40,6 +44,8 @@ pub(crate) struct Writer<'a> {
     df: Frequencies,
     marks: packed::Marks,
     vectors: packed::Vectors,
+    /// The names of authors that were written.
+    authors: HashSet<String>,
     /// The words, on a server. SQLite's index takes them one passage at a time.
     postings: postings::Changes,
 }
@@ -68,6 +74,7 @@ impl<'a> Writer<'a> {
             df: Frequencies::default(),
             marks: packed::Marks::new(db),
             vectors: packed::Vectors::open(db)?,
+            authors: HashSet::new(),
             postings: postings::Changes::default(),
         })
     }
@@ -125,6 +132,78 @@ impl<'a> Writer<'a> {
         Ok(true)
     }
 
+    /// Writes passages in order, except those whose reference exists. Returns which were written. A server takes many of them with
+    /// one statement.
+    pub(crate) fn insert_all(&mut self, passages: &[Passage]) -> Result<Vec<bool>> {
+        let db = self.db;
+        let Engine::Postgres(server) = db.engine() else {
+            return passages.iter().map(|passage| self.insert(passage)).collect();
+        };
+        let mut written = Vec::with_capacity(passages.len());
+        for passages in passages.chunks(MAX_ROWS_AT_ONCE) {
+            written.extend(self.insert_rows(server, passages)?);
+        }
+        Ok(written)
+    }
+
+    fn insert_rows(&mut self, server: &Lease, passages: &[Passage]) -> Result<Vec<bool>> {
+        let kinds: Vec<&str> = passages.iter().map(|passage| passage.kind).collect();
+        let references: Vec<&str> = passages.iter().map(|passage| passage.reference.as_str()).collect();
+        let sql = "SELECT n FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS w (kind, ref, n)
+            JOIN passages AS p ON p.kind = w.kind AND p.ref = w.ref";
+        let found = server.columns(sql, &[texts(&kinds), texts(&references)])?;
+        let known: HashSet<i64> = found.iter().map(|row| row.get(0)).collect();
+        let mut seen: HashSet<(&str, &str)> = HashSet::new();
+        // The lock of the group is held: nobody else takes a number.
+        let mut next: i64 = self.db.one("SELECT next_number('passages')", (), |row| row.get(0))?;
+        let mut columns: [Vec<Value<'_>>; 16] = Default::default();
+        let mut written = Vec::with_capacity(passages.len());
+        for (number, passage) in (1..).zip(passages) {
+            // A reference can also come twice.
+            let is_new = !known.contains(&number) && seen.insert((passage.kind, &passage.reference));
+            written.push(is_new);
+            if !is_new {
+                continue;
+            }
+            self.read(passage);
+            let (slot, pieces) = (self.vectors.next(), self.pieces());
+            self.insert_derived(next, passage)?;
+            let Passage { kind, reference, text, title, origin, author, at, live, place, standing: _, slice } =
+                passage;
+            let (session, seq) = place.unzip();
+            let (first_line, last_line) = slice.as_ref().map(|slice| slice.lines).unzip();
+            let hash = slice.as_ref().map_or(Value::Null, |slice| slice.hash.to_sql());
+            let integer = |number: Option<i64>| number.map_or(Value::Null, Value::Integer);
+            let row = [
+                Value::Integer(next),
+                Value::Text((*kind).into()),
+                reference.to_sql(),
+                text.to_sql(),
+                title.to_sql(),
+                author.to_sql(),
+                at.to_sql(),
+                live.to_sql(),
+                integer(session),
+                integer(seq),
+                Value::Integer(slot),
+                Value::Integer(pieces),
+                hash,
+                integer(first_line),
+                integer(last_line),
+                origin.to_sql(),
+            ];
+            columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+            next += 1;
+        }
+        let sql = "INSERT INTO passages (id, kind, ref, text, title, author, at, live, session, seq, slot, pieces, hash,
+                first_line, last_line, origin)
+            SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
+                $8::boolean[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::text[], $14::bigint[],
+                $15::bigint[], $16::text[])";
+        server.columns(sql, &columns)?;
+        Ok(written)
+    }
+
     /// Reads a passage's text and title, to derive the index data from them.
     fn read(&mut self, passage: &Passage) {
         let Passage { kind, title, author, at, .. } = passage;
@@ -156,7 +235,10 @@ impl<'a> Writer<'a> {
         for piece in self.text.pieces() {
             self.vectors.push(self.db, self.stamp, id, &builtin::quantise(&builtin::embed_rows(piece)))?;
         }
-        if let Some(name) = named(passage.author.as_deref()) {
+        if let Some(name) = named(passage.author.as_deref())
+            && !self.authors.contains(name)
+        {
+            self.authors.insert(name.to_owned());
             let sql = "INSERT INTO authors (hash, name) VALUES ($1, $2) ON CONFLICT DO NOTHING";
             self.db.run(sql, (mark::author_hash(name), name))?;
         }
@@ -267,6 +349,11 @@ impl<'a> Writer<'a> {
             }
         }
     }
+}
+
+/// Returns a column of texts.
+fn texts<'t>(texts: &[&'t str]) -> Vec<Value<'t>> {
+    texts.iter().map(|text| Value::Text((*text).into())).collect()
 }
 
 /// Reads a passage's text, split into the pieces that get a vector.

@@ -69,12 +69,7 @@ enum Place {
         on_disk: bool,
     },
     /// A group on a server, as one kind of session sees it. Every transaction takes a connection from the pool.
-    Server {
-        server: Server,
-        scope: Scope,
-        /// Whether a commit waits for the disk.
-        waits: Cell<bool>,
-    },
+    Server { server: Server, scope: Scope },
 }
 
 /// A consistent snapshot of a database.
@@ -129,7 +124,7 @@ impl Db {
     /// Uses a group on a server.
     pub(crate) fn on_server(server: Server, scope: Scope) -> Db {
         let path = server.name().into();
-        Db { place: Place::Server { server, scope, waits: Cell::new(true) }, path }
+        Db { place: Place::Server { server, scope }, path }
     }
 
     fn in_file(connection: rusqlite::Connection, path: &Path) -> Db {
@@ -160,7 +155,7 @@ impl Db {
                 let until = begun.map_err(|error| Error::from(error).at(&self.path))?;
                 Ok(Snapshot::File(connection, until))
             }
-            Place::Server { server, scope, .. } => {
+            Place::Server { server, scope } => {
                 Ok(Snapshot::Server(Connection::to_server(server.begin(scope, Purpose::Read)?)))
             }
         }
@@ -176,9 +171,8 @@ impl Db {
                 tx.commit()?;
                 Ok(value)
             }
-            Place::Server { server, scope, waits } => {
-                let purpose = if waits.get() { Purpose::Write } else { Purpose::WriteDerived };
-                let connection = Connection::to_server(server.begin(scope, purpose)?);
+            Place::Server { server, scope } => {
+                let connection = Connection::to_server(server.begin(scope, Purpose::Write)?);
                 let value = work(&connection)?;
                 connection.commit()?;
                 Ok(value)
@@ -195,11 +189,10 @@ impl Db {
         }
     }
 
-    /// Sets whether a commit waits until it would survive a power failure. The database stays consistent
-    /// either way.
+    /// Sets whether a commit to a file waits until it would survive a power failure. The database stays consistent
+    /// either way. On a server every commit waits.
     pub(crate) fn wait_for_disk(&self, wait: bool) -> Result<()> {
-        if let Place::Server { waits, .. } = &self.place {
-            waits.set(wait);
+        if let Place::Server { .. } = &self.place {
             return Ok(());
         }
         let level = if wait { "FULL" } else { "NORMAL" };

@@ -255,6 +255,78 @@ fn files_sessions_and_tasks_answer_the_same() {
     same_on_both("strict", &script);
 }
 
+/// A server takes the messages of an import many at a time; nothing may tell.
+#[test]
+fn imported_messages_have_the_same_numbers_and_scores() {
+    let line = |session: usize, id: usize, text: &str| {
+        let speaker = ["user", "assistant", "Petra", "Jürgen"][id % 4];
+        let at = format!("2026-0{}-11T12:{:02}:00Z", 1 + session % 9, id % 60);
+        json!({ "id": format!("m{id}"), "session": format!("s{session}"), "speaker": speaker, "text": text, "timestamp": at })
+            .to_string()
+    };
+    let topics =
+        ["the harbour", "a violin", "tea with \u{0} in it", "the red bicycle", "東京", "the deploy script"];
+    let said = |number: usize| {
+        let topic = topics[number % topics.len()];
+        // Some are so long that they have several vectors.
+        let more = if number.is_multiple_of(97) {
+            "and so on, with many more words about it ".repeat(60)
+        } else {
+            String::new()
+        };
+        format!("message {number} is about {topic}. {more}")
+    };
+    // More than one statement takes, with an id that comes again at once, later in its statement, and in the next one.
+    let mut first: Vec<String> = (0..1_300).map(|number| line(number / 50, number, &said(number))).collect();
+    first.insert(1, line(0, 0, "another text with a known id"));
+    first.insert(700, line(0, 3, "another text with a known id"));
+    first.push(line(0, 7, "another text with a known id"));
+    // The transcript has grown: known messages in known sessions, new ones there and elsewhere.
+    let mut second = first.clone();
+    second.extend((1_300..1_420).map(|number| line(number % 40, number, &said(number))));
+    let mut places = vec![Place::on(Engine::Sqlite, "balanced", &[]).unwrap()];
+    let Some(server) = Place::on(Engine::Postgres, "balanced", &[]) else { return };
+    places.push(server);
+    let mut answers: Vec<Vec<String>> = Vec::new();
+    for place in &mut places {
+        place.caller = Caller::person("test-session".parse().unwrap(), noon());
+        let mut said = Vec::new();
+        for lines in [&first, &second, &second] {
+            let done = nacre::session::import_transcript(
+                &mut place.view(),
+                lines.join("\n").as_bytes(),
+                "talk",
+                |_| {},
+            );
+            said.push(serde_json::to_string(&done.unwrap()).unwrap());
+        }
+        for query in
+            ["who has a violin?", "the red bicycle and 東京", "what did Petra say about tea?", "known id"]
+        {
+            let found = place.call(
+                "memory_search",
+                json!({ "query": query, "scope": ["sessions"], "limit": 30, "explain": true }),
+            );
+            said.push(format!("{query}: {}", found.data));
+        }
+        place.check();
+        // The next memory has the next number.
+        place.call("memory_store", json!({ "content": "The import is done" }));
+        said.push(place.call("memory_search", json!({ "query": "import", "explain": true })).text);
+        answers.push(said);
+    }
+    let mut ids = [Ids::default(), Ids::default()];
+    for (expected, found) in answers[0].iter().zip(&answers[1]) {
+        assert_eq!(ids[1].generalise(found), ids[0].generalise(expected));
+    }
+    assert!(
+        answers[0][0].contains(r#""added":1300"#) && answers[0][2].contains(r#""added":0"#),
+        "{:?}",
+        &answers[0][..3]
+    );
+    assert!(answers[0][3].contains("violin"), "{}", answers[0][3]);
+}
+
 #[test]
 fn both_engines_have_the_same_columns() {
     let Some(mut postgres) = Place::on(Engine::Postgres, "balanced", &[]) else { return };

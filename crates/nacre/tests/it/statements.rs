@@ -47,7 +47,7 @@ const SQLITE_ONLY: &[&str] = &[
     " S.",
     "pragma_table_info($1, $2)",
 ];
-const SERVER_ONLY: &[&str] = &["counters", "postings"];
+const SERVER_ONLY: &[&str] = &["counters", "postings", "unnest(", "next_number(", "pg_postmaster"];
 
 /// First words of a whole statement.
 const BEGINNINGS: &[&str] = &["SELECT ", "INSERT INTO ", "UPDATE ", "DELETE FROM ", "WITH "];

@@ -90,7 +90,7 @@ impl Server {
     }
 
     /// Waits until the server answers.
-    fn wait(&self) -> Result<(), String> {
+    pub fn wait(&self) -> Result<(), String> {
         let begun = Instant::now();
         while postgres::Client::connect(&self.url("postgres"), postgres::NoTls).is_err() {
             if begun.elapsed() > Duration::from_secs(60) {

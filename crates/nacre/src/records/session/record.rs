@@ -86,21 +86,14 @@ pub fn import(
 
 /// Stores the format of new sessions. It is known only when the whole input has been read.
 fn note_format(view: &mut View<'_>, sessions: &BTreeSet<String>, format: Format) -> Result<()> {
-    let unknown = |db: &Connection| -> Result<Vec<i64>> {
-        let sql = "SELECT number FROM sessions WHERE id = $1 AND format = 'import'";
-        let found = sessions.iter().map(|id| db.row(sql, [id], |row| row.get(0)));
-        found.filter_map(Result::transpose).collect()
-    };
-    if view.read_all(unknown)?.is_empty() {
+    const UNKNOWN: &str = "id IN (SELECT value FROM json_each($1)) AND format = 'import'";
+    let ids = serde_json::to_string(sessions)?;
+    let sql = format!("SELECT EXISTS (SELECT 1 FROM sessions WHERE {UNKNOWN})");
+    if !view.read_all(|db| db.one(&sql, [&ids], |row| row.get::<bool>(0)))? {
         return Ok(());
     }
-    view.write(|tx| {
-        for number in unknown(tx)? {
-            let sql = "UPDATE sessions SET format = $2 WHERE number = $1";
-            tx.run(sql, (number, format.as_str()))?;
-        }
-        Ok(())
-    })
+    let sql = format!("UPDATE sessions SET format = $2 WHERE {UNKNOWN}");
+    view.write(|tx| tx.run(&sql, (&ids, format.as_str())).map(drop))
 }
 
 /// Stores the projects of sessions that have none, by the folders that the transcript names. A folder that is gone, and one that
@@ -156,6 +149,8 @@ pub(super) fn record(
     let deleted = Tombstones::load(tx)?;
     let mut writer = Writer::new(tx, lexicon)?;
     let (mut added, mut present) = (0, 0);
+    let mut passages: Vec<Passage> = Vec::new();
+    let mut owners: Vec<&str> = Vec::new();
     for message in batch {
         let session = match sessions.entry(&message.session) {
             Entry::Occupied(known) => known.into_mut(),
@@ -165,17 +160,21 @@ pub(super) fn record(
         };
         let reference = format!("{}/{}", message.session, message.id);
         // Check first in existing sessions, so that a transcript that has grown is not analyzed again.
-        let known = !session.new && is_present(tx, &reference)?;
-        let at = message.at.unwrap_or(caller.now);
-        if known
-            || !writer
-                .insert(&Passage { origin, ..passage(message, reference, session.number, at, &deleted) })?
-        {
+        if !session.new && is_present(tx, &reference)? {
             present += 1;
             continue;
         }
-        session.widen(at);
-        added += 1;
+        let at = message.at.unwrap_or(caller.now);
+        passages.push(Passage { origin, ..passage(message, reference, session.number, at, &deleted) });
+        owners.push(&message.session);
+    }
+    for ((is_new, passage), owner) in writer.insert_all(&passages)?.into_iter().zip(&passages).zip(owners) {
+        if is_new {
+            sessions.get_mut(owner).expect("opened above").widen(passage.at);
+            added += 1;
+        } else {
+            present += 1;
+        }
     }
     for session in sessions.values() {
         session.close(tx)?;

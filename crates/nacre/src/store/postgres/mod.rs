@@ -5,6 +5,7 @@
 //! statements are the same as on SQLite. A read is `REPEATABLE READ READ ONLY`. A write locks the row of its
 //! group first: a group has one writer at a time, as on SQLite.
 
+mod hosts;
 mod member;
 mod schema;
 mod tls;
@@ -13,27 +14,24 @@ mod value;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use postgres::config::{Host, SslMode};
 use postgres::error::SqlState;
 use postgres::types::ToSql;
-use postgres::{Client, Config, NoTls, Statement};
+use postgres::{Client, Statement};
 
 use crate::base::caller::{self, Visibility};
 use crate::base::ids::GroupName;
 use crate::base::secret::Secret;
-use crate::base::sql::Params;
-use crate::base::text::percent_decode;
+use crate::base::sql::{Params, ToSql as _, Value};
 use crate::base::{Error, Result};
 
 pub use schema::ServerReport;
 pub(crate) use schema::initialise;
 pub(crate) use value::Row;
 
-use tls::Tls;
+use hosts::Hosts;
 
 /// How many connections a process opens at most. Calls wait for a free one.
 const MAX_CONNECTIONS: usize = 16;
@@ -41,11 +39,7 @@ const MAX_CONNECTIONS: usize = 16;
 const MAX_WAIT: Duration = Duration::from_secs(30);
 /// How long one statement may take.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(120);
-/// How long the server may take to answer a new connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a network may stay silent before its connection counts as lost.
-const SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often, and with which pause, a call asks a server again that is starting or has no free connection.
+/// How often, and with which pause, a call asks again that found no server ready.
 const CONNECT_TRIES: u32 = 40;
 const CONNECT_PAUSE: Duration = Duration::from_millis(250);
 
@@ -54,9 +48,7 @@ const CONNECT_PAUSE: Duration = Duration::from_millis(250);
 pub(crate) struct Server(Arc<Inner>);
 
 struct Inner {
-    config: Config,
-    /// How to encrypt; `None`: not at all.
-    tls: Option<Tls>,
+    hosts: Hosts,
     /// Whether a connection keeps its prepared statements after a transaction.
     keeps_statements: bool,
     /// The address without the password.
@@ -97,6 +89,8 @@ pub struct ServerFigures {
     pub replicas: Option<i64>,
     /// How far the slowest replica is behind, in seconds; `None` too if the user may not see it (`pg_monitor`).
     pub replication_lag: Option<f64>,
+    /// The size of the database with all its groups.
+    pub bytes: Option<i64>,
 }
 
 /// One connection with its prepared statements.
@@ -126,8 +120,6 @@ pub(crate) enum Purpose {
     Read,
     /// A write of records, which holds the group's lock.
     Write,
-    /// A write of derived data that may be lost in a power failure.
-    WriteDerived,
     /// A change of files, which has no lock.
     Files,
 }
@@ -141,20 +133,10 @@ impl fmt::Debug for Server {
 impl Server {
     /// Uses the database at a URL such as `postgres://nacre@db.example/team`. Nothing is connected yet.
     pub(crate) fn new(url: &str, password: Option<&str>) -> Result<Server> {
-        let (url, options) = split_options(url)?;
-        let mut config: Config = url
-            .parse()
-            .map_err(|problem: postgres::Error| Error::BadServer { problem: source_of(&problem) })?;
-        let tls = options.encrypt(&mut config)?;
-        if let Some(password) = password.filter(|_| config.get_password().is_none()) {
-            config.password(password);
-        }
-        config.application_name("nacre").connect_timeout(CONNECT_TIMEOUT);
-        config.keepalives_idle(SILENCE_TIMEOUT).tcp_user_timeout(SILENCE_TIMEOUT);
-        let name = address(&config);
-        let keeps_statements = !options.pgbouncer;
+        let (hosts, keeps_statements) = Hosts::new(url, password)?;
+        let (name, token) = (hosts.name(), None);
         let (pool, released) = (Mutex::default(), Condvar::new());
-        Ok(Server(Arc::new(Inner { config, tls, keeps_statements, name, token: None, pool, released })))
+        Ok(Server(Arc::new(Inner { hosts, keeps_statements, name, token, pool, released })))
     }
 
     /// Acts for the member with this token.
@@ -195,8 +177,13 @@ impl Server {
     pub(crate) fn figures(&self) -> ServerFigures {
         let sql = "SELECT (SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted), count(*),
             max(extract(epoch FROM replay_lag))::float8 FROM pg_stat_replication";
-        let found = self.start("true", Purpose::Read, None).and_then(|lease| lease.query(sql, &[]));
-        let row = found.ok().and_then(|rows| rows.into_iter().next());
+        let first = |sql: &str| {
+            let found = self.start("true", Purpose::Read, None).and_then(|lease| lease.query(sql, &[]));
+            found.ok().and_then(|rows| rows.into_iter().next())
+        };
+        let row = first(sql);
+        // On its own: a user may lack the right.
+        let size = first("SELECT pg_database_size(current_database())");
         let pool = self.pool();
         ServerFigures {
             leased: pool.leased,
@@ -207,6 +194,7 @@ impl Server {
             lock_waits: row.as_ref().and_then(|row| row.try_get(0).ok()),
             replicas: row.as_ref().and_then(|row| row.try_get(1).ok()),
             replication_lag: row.as_ref().and_then(|row| row.try_get(2).ok().flatten()),
+            bytes: size.and_then(|row| row.try_get(0).ok()),
         }
     }
 
@@ -289,20 +277,21 @@ impl Server {
         // A group that somebody has removed has no row. The division fails then, before anything is read or written.
         let lock = match (purpose, group) {
             (_, None) => String::new(),
-            (Purpose::Write | Purpose::WriteDerived, Some(group)) => format!(
+            (Purpose::Write, Some(group)) => format!(
                 "SELECT 1 / count(*) FROM (SELECT g FROM nacre.groups WHERE g = {group} FOR UPDATE) AS own;"
             ),
             (_, Some(group)) => format!("SELECT 1 / count(*) FROM nacre.groups WHERE g = {group};"),
         };
         let wait = MAX_WAIT.as_millis();
         let deadline = STATEMENT_TIMEOUT.as_millis();
-        let durable = if purpose == Purpose::WriteDerived { "off" } else { "on" };
+        // A commit is on disk, and on a synchronous standby, before anybody sees it. This holds for derived data too: processes keep
+        // it in memory by the group's stamp, and a stamp that was lost with its server would be given out again for other data.
         let identity = self.identity();
         let begin = format!(
             "{mode};
              SELECT {identity},
              set_config('lock_timeout', '{wait}', true), set_config('statement_timeout', '{deadline}', true),
-             set_config('synchronous_commit', '{durable}', true), {says};
+             set_config('synchronous_commit', 'on', true), {says};
              {lock}"
         );
         // A connection that waited in the pool may be gone: the server was restarted. Nothing has been done with
@@ -318,7 +307,11 @@ impl Server {
                     });
                 }
                 Err(problem) => {
-                    let is_lost = matches!(self.error(&problem), Error::ServerLost { .. });
+                    // A server that has become read-only may have handed over to another one.
+                    let is_lost = matches!(
+                        self.error(&problem),
+                        Error::ServerLost { .. } | Error::ServerReadOnly { .. }
+                    );
                     let is_gone = is_lost || session.client.is_closed();
                     if !is_gone {
                         let _ = session.client.batch_execute(self.rollback());
@@ -415,23 +408,16 @@ impl Server {
         if self.0.keeps_statements { "ROLLBACK" } else { "ROLLBACK; DEALLOCATE ALL" }
     }
 
-    /// Opens a connection. Asks again for a while if the server is starting or has no free connection.
+    /// Opens a connection. Asks again for a while if the server is starting or has no free connection, or if one of several will
+    /// soon take the place of the primary.
     fn client(&self) -> Result<Client> {
         let mut tries = 1;
         loop {
-            let connected = match &self.0.tls {
-                Some(tls) => self.0.config.connect(tls.clone()),
-                None => self.0.config.connect(NoTls),
-            };
-            let problem = match connected {
+            let problem = match self.0.hosts.connect() {
                 Ok(client) => return Ok(client),
                 Err(problem) => problem,
             };
-            let may_pass = matches!(
-                problem.code(),
-                Some(&SqlState::CANNOT_CONNECT_NOW | &SqlState::TOO_MANY_CONNECTIONS)
-            );
-            if !may_pass || tries == CONNECT_TRIES {
+            if !self.0.hosts.may_pass(&problem) || tries == CONNECT_TRIES {
                 return Err(self.error(&problem));
             }
             tries += 1;
@@ -449,6 +435,9 @@ impl Server {
         let path = || self.0.name.clone().into();
         let said = source_of(problem);
         let Some(state) = problem.code() else {
+            if hosts::is_read_only(problem) {
+                return Error::ServerReadOnly { server };
+            }
             // The client has no code for this one.
             if said == "password missing" {
                 return Error::ServerDenied { server, problem: "a password is needed".into() };
@@ -537,6 +526,17 @@ impl Lease {
         self.prepared(sql, |client, statement| client.execute(statement, params))
     }
 
+    /// Runs a statement whose parameters are columns: arrays of the same length. Returns its rows.
+    pub(crate) fn columns(&self, sql: &str, columns: &[Vec<Value<'_>>]) -> Result<Vec<postgres::Row>> {
+        let columns: Vec<Vec<value::Param<'_>>> = columns
+            .iter()
+            .map(|column| column.iter().map(|value| value::Param(value.to_sql())).collect())
+            .collect();
+        let params: Vec<&(dyn ToSql + Sync)> =
+            columns.iter().map(|column| column as &(dyn ToSql + Sync)).collect();
+        self.query(sql, &params)
+    }
+
     /// Runs a statement that returns no rows. Returns how many rows it changed.
     pub(super) fn run(&self, sql: &str, params: &impl Params) -> Result<usize> {
         with_params(params, |params| self.execute(sql, params))
@@ -601,80 +601,10 @@ fn dialect(sql: &str) -> String {
     sql.replace("ON CONFLICT (", "ON CONFLICT (g, ").replace(" main.", " ")
 }
 
-/// The parts of a URL that the client library does not know, or knows by other words.
-#[derive(Default)]
-struct Options {
-    sslmode: Option<String>,
-    authorities: Option<PathBuf>,
-    /// Whether a pooler is between us and the server that knows no prepared statements.
-    pgbouncer: bool,
-}
-
-/// Takes our options out of a URL.
-fn split_options(url: &str) -> Result<(String, Options)> {
-    let mut options = Options::default();
-    let Some((before, query)) = url.split_once('?') else { return Ok((url.to_owned(), options)) };
-    let mut rest: Vec<&str> = Vec::new();
-    for pair in query.split('&') {
-        let decoded = |value: &str| percent_decode(value).unwrap_or_else(|| value.to_owned());
-        match pair.split_once('=') {
-            Some(("sslmode", mode)) => options.sslmode = Some(decoded(mode)),
-            Some(("sslrootcert", file)) => options.authorities = Some(decoded(file).into()),
-            Some(("pgbouncer", value)) => {
-                options.pgbouncer = value.parse().map_err(|_| Error::BadServer {
-                    problem: format!("`pgbouncer={value}` is not one of true and false"),
-                })?;
-            }
-            _ => rest.push(pair),
-        }
-    }
-    let query = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
-    Ok((format!("{before}{query}"), options))
-}
-
-impl Options {
-    /// Sets the mode of a connection. Without a word about it, only a server on this machine is reached
-    /// without encryption.
-    fn encrypt(&self, config: &mut Config) -> Result<Option<Tls>> {
-        let is_here = |host: &Host| match host {
-            Host::Tcp(name) => matches!(name.as_str(), "localhost" | "127.0.0.1" | "::1"),
-            #[cfg(unix)]
-            Host::Unix(_) => true,
-        };
-        let mode = match self.sslmode.as_deref() {
-            Some("disable") => SslMode::Disable,
-            Some("prefer") => SslMode::Prefer,
-            Some("require" | "verify-ca" | "verify-full") => SslMode::Require,
-            Some(other) => {
-                let problem =
-                    format!("`sslmode={other}` is not one of disable, prefer, require and verify-full");
-                return Err(Error::BadServer { problem });
-            }
-            None if config.get_hosts().iter().all(is_here) => SslMode::Disable,
-            None => SslMode::Require,
-        };
-        config.ssl_mode(mode);
-        if mode == SslMode::Disable { Ok(None) } else { Tls::new(self.authorities.as_deref()).map(Some) }
-    }
-}
-
 /// Quotes a text for a statement.
 fn quote(text: &str) -> String {
     // An `E` string reads the same whatever `standard_conforming_strings` says.
     format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
-}
-
-/// Returns the host, port and database of a connection, without user and password.
-fn address(config: &Config) -> String {
-    let host = match config.get_hosts().first() {
-        Some(Host::Tcp(host)) => host.clone(),
-        #[cfg(unix)]
-        Some(Host::Unix(path)) => path.display().to_string(),
-        None => "localhost".into(),
-    };
-    let port = config.get_ports().first().copied().unwrap_or(5432);
-    let database = config.get_dbname().or(config.get_user()).unwrap_or("postgres");
-    format!("postgres://{host}:{port}/{database}")
 }
 
 /// Returns the message of the server, or of the cause, without the words that the client puts before it.

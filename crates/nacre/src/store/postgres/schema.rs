@@ -16,6 +16,8 @@ const ROLE: &str = "nacre_app";
 const ADMIN_ROLE: &str = "nacre_admin";
 /// The members of a team, their tokens and roles. These statements can be run again.
 const MEMBERS: &str = include_str!("../../../migrations/postgres/members.sql");
+/// How passages are counted. These statements can be run again.
+const COUNTING: &str = include_str!("../../../migrations/postgres/counting.sql");
 /// The oldest server with views that have the rights of the caller.
 const MIN_VERSION: i32 = 15;
 /// Serialises everybody who changes the schema: `Nacr` in ASCII.
@@ -107,6 +109,7 @@ pub(crate) fn initialise(server: &Server) -> Result<ServerReport> {
     for step in &STEPS[taken..] {
         run(&mut client, (*step).into())?;
     }
+    run(&mut client, COUNTING.into())?;
     run(&mut client, MEMBERS.into())?;
     run(&mut client, access())?;
     let stamp = stamp();
@@ -184,7 +187,7 @@ fn newer(server: &Server, found: i64) -> Error {
 
 /// Identifies the statements that decide who sees what. A program works only with its own.
 fn stamp() -> String {
-    blake3::hash(format!("{MEMBERS}{}", access()).as_bytes()).to_hex().to_string()
+    blake3::hash(format!("{COUNTING}{MEMBERS}{}", access()).as_bytes()).to_hex().to_string()
 }
 
 /// Returns the statements that decide who sees what: grants, policies, and the views `public_…`. They replace
