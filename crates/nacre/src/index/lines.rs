@@ -19,7 +19,6 @@ const MAX_NOTE_CHUNKS: i64 = 8;
 
 /// A chunk without vectors.
 pub(crate) struct Pending {
-    pub(crate) id: i64,
     pub(crate) path: String,
     pub(crate) title: String,
     pub(crate) text: String,
@@ -88,24 +87,28 @@ pub(crate) fn adopt(tx: &Connection, version: &str) -> Result<()> {
     state::set_value(tx, VERSION_KEY, version)
 }
 
-/// Returns chunks without vectors: those of the person's own short documents first, and of these the newest. Returns none
-/// once there are enough vectors.
-pub(crate) fn pending(db: &Connection, most: usize) -> Result<Vec<Pending>> {
+/// Returns the ids of chunks without vectors: those of the person's own short documents first, and of these the newest.
+/// Returns none once there are enough vectors.
+pub(crate) fn pending(db: &Connection) -> Result<Vec<i64>> {
     if bytes(db)? >= MAX_BYTES {
         return Ok(Vec::new());
     }
-    let sql = "SELECT id, path, title, text, at FROM passages
-            JOIN documents ON path || '#' = rtrim(ref, '0123456789')
+    // The reference of a chunk is `PATH#NUMBER`.
+    let sql = "SELECT id FROM passages
+            JOIN documents ON path = substr(ref, 1, length(rtrim(ref, '0123456789')) - 1)
         WHERE kind = 'chunk' AND id NOT IN (SELECT passage FROM line_vectors)
-        ORDER BY origin = 'import', documents.chunks > $1, id DESC LIMIT $2";
-    db.rows(sql, (MAX_NOTE_CHUNKS, most), |row| {
-        Ok(Pending {
-            id: row.get(0)?,
-            path: row.get(1)?,
-            title: row.get(2)?,
-            text: row.get(3)?,
-            at: row.get(4)?,
-        })
+        ORDER BY origin = 'import', documents.chunks > $1, id DESC";
+    db.rows(sql, [MAX_NOTE_CHUNKS], |row| row.get(0))
+}
+
+/// Returns a chunk, unless it was deleted or has vectors by now.
+pub(crate) fn pending_chunk(db: &Connection, id: i64) -> Result<Option<Pending>> {
+    let sql = "SELECT ref, title, text, at FROM passages
+        WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM line_vectors WHERE passage = $1)";
+    db.row(sql, [id], |row| {
+        let reference = row.text(0)?;
+        let path = reference.rsplit_once('#').map_or(reference, |(path, _)| path).to_owned();
+        Ok(Pending { path, title: row.get(1)?, text: row.get(2)?, at: row.get(3)? })
     })
 }
 

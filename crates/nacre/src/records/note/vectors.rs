@@ -17,8 +17,6 @@ pub(crate) use crate::index::lines::Progress;
 const BATCH_LINES: usize = 128;
 /// The time for a vector grows with its text: one of this length counts as another line.
 const CHARS_PER_LINE: usize = 80;
-/// Chunks that are read for a batch.
-const BATCH_CHUNKS: usize = 16;
 
 /// Returns the version of the vectors that this program makes.
 pub(crate) fn version() -> String {
@@ -42,15 +40,20 @@ pub(crate) fn make(
         return Ok(0);
     }
     let before = so_far.made;
+    let mut pending = database.read(lines::pending)?.into_iter();
     let mut made = 0;
     while made < most && so_far.made < so_far.all {
         let mut vectors = Vec::new();
         let mut batch = 0;
-        for Pending { id, path, title, text, at } in database.read(|db| lines::pending(db, BATCH_CHUNKS))? {
-            let units = line::units(&text);
-            let found = line::lines(&units, &path, &title, &text, at);
+        for id in pending.by_ref() {
+            // Another process may have made them.
+            let Some(chunk) = database.read(|db| lines::pending_chunk(db, id))? else { continue };
+            let Pending { path, title, text, at } = &chunk;
+            let units = line::units(text);
+            let found = line::lines(&units, path, title, text, *at);
             let texts: Vec<Option<String>> = found.iter().map(NoteLine::readable).collect();
-            batch += texts.iter().flatten().map(|text| 1 + text.len() / CHARS_PER_LINE).sum::<usize>();
+            let cost = texts.iter().flatten().map(|text| 1 + text.len() / CHARS_PER_LINE).sum::<usize>();
+            batch += cost.max(1);
             vectors.push((id, lines::pack(&texts)));
             if batch >= BATCH_LINES || made + batch >= most {
                 break;
@@ -59,7 +62,7 @@ pub(crate) fn make(
         if vectors.is_empty() {
             break;
         }
-        made += batch.max(1);
+        made += batch;
         so_far = database.write_derived(now, |tx, _| {
             // Another version may have replaced them.
             if lines::stored_version(tx)?.as_deref() == Some(&version) {
