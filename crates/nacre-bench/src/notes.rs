@@ -112,16 +112,17 @@ fn measure(folder: &Path, global: &Global) -> Result<Scores> {
     let prompts = folder.join("prompts.jsonl");
     let prompts: Vec<Prompt> = if prompts.exists() { rows(&prompts)? } else { Vec::new() };
     let mut scores = Scores::default();
+    let prepared = prepare(folder, global)?;
     for (way, settings) in WAYS {
         // Searches change a memory, so each way has its own.
-        let (_kept, mut group) = open(folder, settings, global)?;
+        let (_kept, mut group) = open(prepared.path(), settings, global)?;
         let answers = scores.ways.entry(way).or_default();
         for question in &questions {
             answers.count(question, &ask(&mut group, &question.q)?)?;
         }
     }
     for (number, prompt) in prompts.iter().enumerate() {
-        let (_kept, mut group) = open(folder, &[], global)?;
+        let (_kept, mut group) = open(prepared.path(), &[], global)?;
         let caller = Caller::agent(format!("notes-{number}").parse()?, time(QUERY_TIME)?);
         let request = Request { explain: true, ..Request::new(prompt.prompt.clone()) };
         let turn = turn::run(&mut group.enter(&caller)?, &request)?;
@@ -133,18 +134,29 @@ fn measure(folder: &Path, global: &Global) -> Result<Scores> {
     Ok(scores)
 }
 
-/// Makes a memory of the notes. It lasts as long as the folder that is returned with it.
-fn open(folder: &Path, settings: &[&str], global: &Global) -> Result<(tempfile::TempDir, Group)> {
+/// Makes a memory of the notes. It lasts as long as the folder that is returned.
+fn prepare(folder: &Path, global: &Global) -> Result<tempfile::TempDir> {
     let place = tempfile::tempdir()?;
     copy(&folder.join("memory"), &place.path().join("groups/main"))?;
+    nacre::workspace::sync(&mut home(place.path(), &[], global)?.enter(&person()?)?)?;
+    Ok(place)
+}
+
+/// Copies a memory and opens the copy. It lasts as long as the folder that is returned with it.
+fn open(prepared: &Path, settings: &[&str], global: &Global) -> Result<(tempfile::TempDir, Group)> {
+    let place = tempfile::tempdir()?;
+    copy(prepared, place.path())?;
+    let group = home(place.path(), settings, global)?;
+    Ok((place, group))
+}
+
+fn home(place: &Path, settings: &[&str], global: &Global) -> Result<Group> {
     let mut over = layers(global)?;
     for pair in ["telemetry.events=off"].iter().chain(settings) {
         over.push(Layer::from_pair("the benchmark", pair)?);
     }
-    let home = Home::new(place.path(), Settings::from_layers(global.profile.as_deref(), &over)?);
-    let mut group = home.group(&"main".parse()?, time(QUERY_TIME)?)?;
-    nacre::workspace::sync(&mut group.enter(&person()?)?)?;
-    Ok((place, group))
+    let home = Home::new(place, Settings::from_layers(global.profile.as_deref(), &over)?);
+    Ok(home.group(&"main".parse()?, time(QUERY_TIME)?)?)
 }
 
 /// Returns the texts of the hits, best first.

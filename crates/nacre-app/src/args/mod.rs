@@ -324,7 +324,8 @@ pub enum Command {
     /// Run the maintenance that is due. A running server does this by itself
     ///
     /// The jobs: let unused facts fade, update collections, purge memories that were replaced long ago, archive the
-    /// lowest-ranked memories of a database that is too large, pack old transcripts, archive old log lines.
+    /// lowest-ranked memories of a database that is too large, pack old transcripts, archive old log
+    /// lines, make missing vectors of lines of documents.
     Maintain(Maintain),
     /// Bring the index up to date with the Markdown files, and report each file. A search does this by itself
     Index,

@@ -492,6 +492,14 @@ pub fn index(context: &Context) -> Result<ExitCode> {
     });
     drop(bar);
     let renewed = renewed.context("documents are indexed, but not all vectors were rebuilt")?;
+    let bar = progress("Reading lines of documents", ("part", "parts"));
+    let lines = nacre::workspace::embed_lines(&mut view, usize::MAX, &mut |made, all| {
+        bar.done_of(made, all);
+        std::thread::sleep(behind::PAUSE);
+        ControlFlow::Continue(())
+    });
+    drop(bar);
+    lines.context("documents are indexed, but not all lines have vectors")?;
     let bar = progress("Embedding with the second model", ("vector", "vectors"));
     let embedded = nacre::collection::embed(&mut view, usize::MAX, &mut |so_far| {
         bar.done_of(so_far.done, so_far.done + so_far.left);

@@ -197,6 +197,7 @@ fn make_some(
         return Ok(None);
     }
     nacre::collection::renew(&mut view, usize::MAX, &mut |_| pause.wait(PAUSE))?;
+    nacre::workspace::embed_lines(&mut view, usize::MAX, &mut |_, _| pause.wait(PAUSE))?;
     let left = nacre::collection::embed(&mut view, BATCH_PASSAGES, &mut |_| {})?.left;
     // The vectors just made count as writes too, so this runs once more.
     *all_made = (left == 0).then_some(written);

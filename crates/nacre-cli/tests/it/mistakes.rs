@@ -647,7 +647,7 @@ fn export_reindex_and_maintain_showed_no_total() {
     for (args, what) in [
         (&["export", &home.beside("copy")][..], " records  "),
         (&["reindex"], " / 1,200 indexed documents  "),
-        (&["maintain", "--all"], " / 8 jobs  "),
+        (&["maintain", "--all"], " / 9 jobs  "),
     ] {
         let shown = shown_at_terminal(home.command(args).env("TERM", "xterm"));
         assert!(shown.contains(what) && shown.contains('%'), "{args:?}: {shown:?}");

@@ -141,6 +141,42 @@ pub(crate) fn shorten(text: &str) -> String {
     shown
 }
 
+/// Tells whether a text contains a phrase as whole words.
+pub(crate) fn says(lower: &str, phrase: &str) -> bool {
+    let is_edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    lower.match_indices(phrase).any(|(at, found)| {
+        is_edge(lower[..at].chars().next_back()) && is_edge(lower[at + found.len()..].chars().next())
+    })
+}
+
+/// Splits a text into sentences and lines, in order. Parts without a letter or digit are omitted.
+pub(crate) fn sentences(text: &str) -> Vec<&str> {
+    const ENDS: [char; 6] = ['.', '!', '?', '。', '！', '？'];
+    let (mut found, mut start, mut ended) = (Vec::new(), 0, false);
+    for (at, c) in text.char_indices() {
+        let ends = c == '\n' || (ended && c.is_whitespace() && !abbreviates(&text[start..at]));
+        if ends {
+            found.push(&text[start..at]);
+            start = at;
+        }
+        ended = ENDS.contains(&c);
+    }
+    found.push(&text[start..]);
+    found.into_iter().map(str::trim).filter(|one| one.contains(char::is_alphanumeric)).collect()
+}
+
+/// Returns whether a text ends in a period that does not end a sentence: `Dr.`, `e.g.`, `J.`
+fn abbreviates(text: &str) -> bool {
+    let last = text.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let Some(bare) = last.strip_suffix('.') else { return false };
+    let bare = bare.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    bare.chars().count() == 1
+        || matches!(
+            bare.as_str(),
+            "dr" | "mr" | "mrs" | "ms" | "prof" | "st" | "no" | "e.g" | "i.e" | "etc" | "vs"
+        )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,6 +264,19 @@ mod tests {
             ("x%ff.md", None),
         ] {
             assert_eq!(percent_decode(path).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn sentences_end_where_people_end_them() {
+        for (text, expected) in [
+            ("One. Two! Three?", vec!["One.", "Two!", "Three?"]),
+            ("Ask Dr. Falk. Then go", vec!["Ask Dr. Falk.", "Then go"]),
+            ("a line\n\n- another", vec!["a line", "- another"]),
+            ("p99 was 2.4 seconds", vec!["p99 was 2.4 seconds"]),
+            ("...", vec![]),
+        ] {
+            assert_eq!(sentences(text), expected, "{text}");
         }
     }
 }

@@ -84,6 +84,10 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
             "documents have missing or extra chunks",
         ),
         (
+            "SELECT count(*) FROM line_vectors WHERE passage NOT IN (SELECT id FROM passages WHERE kind = 'chunk')",
+            "vectors of lines have no chunk",
+        ),
+        (
             "SELECT count(*) FROM passages WHERE kind = 'chunk'
              AND (rtrim(ref, '0123456789') NOT IN (SELECT path || '#' FROM documents) OR hash IS NULL OR first_line IS NULL)",
             "chunks have no document, or no position in it",

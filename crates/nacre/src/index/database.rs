@@ -12,7 +12,7 @@ use crate::base::caller::Visibility;
 use crate::base::ids::{CollectionName, GroupName};
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time, files};
-use crate::index::{self, Language, Lexicon, Schema, Space};
+use crate::index::{self, Language, Lexicon, Schema, Space, lines};
 use crate::store::audit;
 use crate::store::visibility;
 use crate::store::{Connection, Damage, Db, Engine, Scope, Server};
@@ -63,6 +63,8 @@ pub(crate) struct Database {
     shared: OnceCell<Db>,
     /// The version that had built the index when the file was opened.
     made_by: Option<String>,
+    /// The version of the vectors of lines when the file was opened.
+    line_vectors: Option<String>,
     /// The identity of the file of `db`, to detect that it was replaced.
     identity: Option<Identity>,
     /// When the log was last copied into the file.
@@ -109,6 +111,7 @@ impl Database {
             public: false,
             shared: OnceCell::new(),
             made_by: None,
+            line_vectors: None,
             identity,
             flushed: None,
             unflushed: false,
@@ -329,6 +332,20 @@ impl Database {
         })
     }
 
+    /// Prepares the database for vectors of lines of this version, and deletes those of another one. Returns false if another
+    /// version has replaced them since the file was opened: two versions would delete each other's in turns.
+    pub(crate) fn adopt_lines(&mut self, now: Time, version: &str) -> Result<bool> {
+        let stored = self.read(lines::stored_version)?;
+        if stored.as_deref() == Some(version) {
+            return Ok(true);
+        }
+        if stored != self.line_vectors {
+            return Ok(false);
+        }
+        self.write(now, |tx, _| lines::adopt(tx, version))?;
+        Ok(true)
+    }
+
     /// Runs a statement that is not allowed in a transaction.
     pub(crate) fn outside<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.db.outside(work)
@@ -407,6 +424,7 @@ impl Database {
             }
         }
         self.made_by = self.db.read(index::made_by)?;
+        self.line_vectors = self.db.read(lines::stored_version)?;
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use std::ops::{ControlFlow, Range};
 use rusqlite::MAIN_DB;
 
 use super::dense::Dense;
+use super::lines::Lines;
 use super::mark::{self, Mark};
 use super::scan::{self, Quantised, VECTOR_BYTES};
 use super::sketch::{MAX_EXACT_VECTORS, Sketches};
@@ -297,6 +298,7 @@ pub(crate) struct Space {
     average_words: f32,
     years: Vec<i16>,
     dense: Dense,
+    lines: Lines,
     sketches: Sketches,
     /// The passages whose vectors come from another version's model; they are skipped.
     old: Range<u32>,
@@ -348,6 +350,9 @@ impl Space {
             Ok(ControlFlow::Continue(()))
         })?;
         self.dense.refresh(db, self.stamp)?;
+        let Space { marks, lines, .. } = self;
+        let exists = |id: u32| marks.get(id as usize).is_some_and(|mark| mark.flags != 0);
+        lines.refresh(db, self.stamp, exists)?;
         self.stamp = now;
         self.summarise();
         Ok(())
@@ -464,6 +469,11 @@ impl Space {
     /// Returns the provider's vectors.
     pub(crate) fn dense(&self) -> &Dense {
         &self.dense
+    }
+
+    /// Returns the vectors of lines.
+    pub(crate) fn lines(&self) -> &Lines {
+        &self.lines
     }
 
     /// Returns the sketches of the vectors. There are none if the vectors are few.

@@ -50,15 +50,20 @@ pub(crate) fn contradiction(earlier: &str, later: &str) -> f32 {
     log_odds(f32::midpoint(first, second))
 }
 
-/// Returns how near in meaning each text is to a question: a cosine.
-pub(crate) fn nearness(question: &str, texts: &[String]) -> Vec<f32> {
-    let tokens = |text: &str| MODEL.tokens(&text::cut(text, MAX_CHARS), |_| true);
-    let all: Vec<Vec<u32>> =
-        std::iter::once(question).chain(texts.iter().map(String::as_str)).map(tokens).collect();
-    let vectors = MODEL.encode(&all);
-    let (question, texts) = vectors.split_first().expect("the question is the first");
-    let dot = |text: &Vec<f32>| question.iter().zip(text).map(|(one, other)| one * other).sum();
-    texts.iter().map(dot).collect()
+/// Returns a unit vector of each text. Texts of similar meaning have similar vectors.
+pub(crate) fn vectors(texts: &[String]) -> Vec<Vec<f32>> {
+    let tokens = |text: &String| MODEL.tokens(&text::cut(text, MAX_CHARS), |_| true);
+    MODEL.encode(&texts.iter().map(tokens).collect::<Vec<_>>())
+}
+
+/// Identifies the model: vectors of two versions can't be compared.
+pub(crate) fn version() -> &'static str {
+    MODEL.version()
+}
+
+/// Returns the number of components of a vector.
+pub(crate) fn dims() -> usize {
+    MODEL.dims()
 }
 
 fn heads(pairs: &[(&str, &str)]) -> Vec<[f32; HEADS]> {
@@ -97,8 +102,15 @@ mod tests {
         let kebab = contradiction(vegan, "Had my lamb kebab with Tom, as every Friday.");
         let bus = contradiction(vegan, "The bus to the office leaves at 7:40.");
         assert!(kebab > bus + 2.0, "{kebab} {bus}");
-        let lines = ["no prawns", "the van needs new tyres", "choir on Tuesday"].map(String::from);
-        let near = nearness("which seafood should I keep away from", &lines);
+        let lines = [
+            "which seafood should I keep away from",
+            "no prawns",
+            "the van needs new tyres",
+            "choir on Tuesday",
+        ];
+        let vectors = vectors(&lines.map(String::from));
+        let dot = |line: &Vec<f32>| vectors[0].iter().zip(line).map(|(one, other)| one * other).sum::<f32>();
+        let near: Vec<f32> = vectors[1..].iter().map(dot).collect();
         assert!(near[0] > near[1] && near[0] > near[2], "{near:?}");
     }
 
@@ -111,7 +123,7 @@ mod tests {
                     .iter()
                     .all(|one| one.helps.is_finite() && one.lasts.is_finite())
             );
-            assert_eq!(nearness(text, &[]), Vec::<f32>::new());
+            assert!(vectors(&[text.to_owned()])[0].iter().all(|one| one.is_finite()));
         }
     }
 }

@@ -15,7 +15,7 @@ use super::state::{
     StaleParts, VERSION_KEY, adopt, current_version, last, made_by, noted, set_old, set_value, stale,
 };
 use super::write::{self, STORED_COLUMNS};
-use super::{Language, dense, packed, postings, state};
+use super::{Language, dense, lines, packed, postings, state};
 use crate::base::Result;
 use crate::index::embed::builtin;
 use crate::store::{Connection, Engine, Migrations};
@@ -61,6 +61,7 @@ pub(crate) fn rebuild(
     })?;
     packed::clear_packed(db)?;
     dense::sweep(db)?;
+    lines::sweep(db)?;
     let mut passages = Vec::new();
     for owner in schema.owners {
         passages.extend(owner(db)?);

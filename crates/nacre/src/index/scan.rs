@@ -225,6 +225,32 @@ fn best_by(
     row.chunks_exact(size).map(cosine).reduce(f32::max)
 }
 
+/// Passes the cosine of each of a row's concatenated vectors (a scale, one byte per component) with a query to `take`, in
+/// order.
+pub(crate) fn each_cosine(row: &[u8], scale: f32, weights: &[i16], take: impl FnMut(usize, f32)) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has what the function is compiled for.
+        return each_by(row, scale, weights, |one, other| unsafe { dot_avx2(one, other) }, take);
+    }
+    each_by(row, scale, weights, dot, take);
+}
+
+fn each_by(
+    row: &[u8],
+    query_scale: f32,
+    weights: &[i16],
+    dot: impl Fn(&[u8], &[i16]) -> i32,
+    mut take: impl FnMut(usize, f32),
+) {
+    for (place, record) in row.chunks_exact(4 + weights.len()).enumerate() {
+        let (scale, components) = record.split_at(4);
+        let scale = f32::from_le_bytes(scale.try_into().expect("four bytes"));
+        #[expect(clippy::cast_precision_loss, reason = "some thousand products of bytes")]
+        take(place, dot(components, weights) as f32 * scale * query_scale);
+    }
+}
+
 /// A row of the model, and its weight.
 pub(crate) type Weighted<'a> = (f32, &'a [u8; DIMS]);
 

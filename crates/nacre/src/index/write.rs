@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use super::lexicon::{Lexicon, Reading};
 use super::mark::{self, Mark, flag};
 use super::passage::{EXCHANGE, Passage, Standing};
-use super::{dense, packed, piece, postings, state};
+use super::{dense, lines, packed, piece, postings, state};
 use crate::base::origin::RecordOrigin;
 use crate::base::{Result, Time};
 use crate::index::embed::builtin;
@@ -274,6 +274,7 @@ impl<'a> Writer<'a> {
         if let (Some(slot), Some(pieces)) = (slot, pieces) {
             self.vectors.clear(self.db, self.stamp, slot, pieces)?;
         }
+        lines::remove(self.db, id)?;
         dense::remove(self.db, self.stamp, id)
     }
 

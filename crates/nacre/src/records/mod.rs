@@ -11,6 +11,7 @@ pub mod graph;
 pub mod import;
 pub(crate) mod lesson;
 pub(crate) mod meter;
+pub(crate) mod note;
 pub mod past;
 pub mod project;
 pub(crate) mod quarantine;

@@ -20,10 +20,18 @@ use crate::store::{Connection, Value, audit};
 
 /// Tables that are rebuilt from the others.
 const DERIVED: &[&str] =
-    &["passages_fts", "passages_vocab", "terms", "authors", "marks", "vectors", "embedded"];
+    &["passages_fts", "passages_vocab", "terms", "authors", "marks", "vectors", "embedded", "line_vectors"];
 /// Keys of `meta` that describe a database or its index.
-const OWN_KEYS: &[&str] =
-    &["group", "collection", "analyser", "old_vectors", "index_stamp", "index_epoch", "embedding"];
+const OWN_KEYS: &[&str] = &[
+    "group",
+    "collection",
+    "analyser",
+    "old_vectors",
+    "index_stamp",
+    "index_epoch",
+    "embedding",
+    "line_vectors",
+];
 
 /// The records and files that were copied.
 #[derive(Clone, Debug, Default, Serialize)]

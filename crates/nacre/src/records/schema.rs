@@ -45,6 +45,7 @@ const STEPS: &[&str] = &[
     include_str!("../../migrations/0018.sql"),
     include_str!("../../migrations/0019.sql"),
     include_str!("../../migrations/0020.sql"),
+    include_str!("../../migrations/0021.sql"),
 ];
 
 /// The SQL functions that migrations call.

@@ -11,6 +11,7 @@ use crate::base::caller::Visibility;
 use crate::base::{Result, settings};
 use crate::index::embed::Embedder;
 use crate::index::{self, Language, Mark, Space, flag, lookup};
+use crate::records::note::vectors;
 use crate::store::Connection;
 
 /// The candidates of all readable corpora.
@@ -56,6 +57,9 @@ pub(super) fn gather<'a>(
     }
     if !by_words_alone && settings.graph.lane {
         candidates.add_graph(question.language, request)?;
+    }
+    if settings.search.fusion == settings::Fusion::Hybrid {
+        candidates.check_lines();
     }
     candidates.check_words(settings.search.language())?;
     Ok(candidates)
@@ -138,6 +142,17 @@ impl<'a> Candidates<'a> {
             self.remarks.note = answer.note;
         }
         Ok(())
+    }
+
+    /// Notes how many parts of documents have no vectors of their lines yet.
+    fn check_lines(&mut self) {
+        for pool in self.pools.iter().filter(|pool| pool.corpus.is_memory()) {
+            let (marks, lines) = (pool.space().marks(), pool.space().lines());
+            let is_ours = lines.is_by(&vectors::version());
+            let chunks = pool.members.iter().filter(|id| marks[**id as usize].is(flag::CHUNK));
+            let pending = chunks.clone().filter(|id| !is_ours || lines.is_pending(**id)).count();
+            self.remarks.add_pending_lines(pool.corpus, pending, chunks.count());
+        }
     }
 
     /// Notes the corpora whose words were indexed by another version or language.

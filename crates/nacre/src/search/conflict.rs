@@ -10,7 +10,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::alike::resembling;
-use super::statements::{self, PassageStatement};
 use crate::base::ids::EntryId;
 use crate::base::origin::RecordOrigin;
 use crate::base::redact::{self, redact};
@@ -22,6 +21,7 @@ use crate::records::claim::{Statement, compare, reading_size, weigh};
 use crate::records::conflict::StatementRef;
 use crate::records::entry::{self, Ownership};
 use crate::records::graph::{Cite, fact};
+use crate::records::note::statement::{self, PassageStatement};
 use crate::records::workspace::lines;
 use crate::store::Connection;
 
@@ -351,7 +351,7 @@ pub(crate) fn contradicting_new_lines(db: &Connection, passage: i64) -> Result<C
 fn statements(candidate: &Candidate) -> Vec<PassageStatement<'_>> {
     let Candidate { kind, title, text, at, .. } = candidate;
     match kind.as_str() {
-        "chunk" => statements::of_chunk(path(candidate), title, text, *at),
+        "chunk" => statement::of_chunk(path(candidate), title, text, *at),
         _ => vec![PassageStatement { text, context: None, at: *at, line: 0 }],
     }
 }

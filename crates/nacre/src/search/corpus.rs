@@ -93,6 +93,16 @@ impl Remarks {
         ));
     }
 
+    /// Records how many parts of documents have no vectors of their lines yet.
+    pub(super) fn add_pending_lines(&mut self, corpus: &Corpus<'_>, pending: usize, all: usize) {
+        if pending > 0 {
+            let prefix = corpus.prefix();
+            self.degraded.push(format!(
+                "{prefix}lines: {pending} of {all} parts of documents have no vectors of their lines yet, so that some lines may be missed; run `nacre index` or a server to finish"
+            ));
+        }
+    }
+
     /// Records that the words of a corpus were indexed by another version or in another language.
     pub(super) fn add_stale_words(&mut self, corpus: &Corpus<'_>) {
         let prefix = corpus.prefix();

@@ -20,25 +20,24 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::hit::{BestLine, Contender};
-use super::phrase::says;
+use super::hit::{self, BestLine, ChunkExtent, Contender};
 use super::question::Question;
+use super::request::Request;
 use super::score::Scorer;
-use super::statements::{self, PassageStatement};
-use crate::base::Time;
-use crate::base::markdown::heading;
+use crate::base::text::says;
 use crate::base::words::{self, List};
+use crate::base::{Result, Time};
 use crate::index::analyse;
 use crate::index::embed::builtin::{self, Vector};
 use crate::index::embed::foreign;
-use crate::index::reader;
-use crate::records::session::said;
-use crate::records::workspace;
+use crate::index::lines::LineVector;
+use crate::records::note;
+use crate::records::note::line::{self, MAX_LINE_CHARS, NoteLine, Unit};
 
 /// How many chunks are split.
-pub(super) const MAX_CHUNKS: usize = 64;
-/// The most characters of a hit, unless its line alone has more.
-const MAX_SHOWN_CHARS: usize = 240;
+const MAX_CHUNKS: usize = 64;
+/// The chunks of this many lines that the reader finds nearest are split too.
+const NEAREST_LINES: usize = 24;
 /// How many later lines a hit shows.
 const MAX_LATER_LINES: usize = 2;
 
@@ -53,7 +52,7 @@ const LOG_WEIGHT: f32 = 0.5;
 const LINK_WEIGHT: f32 = 0.43;
 const LATER_LINK_WEIGHT: f32 = 0.3;
 const READER_WEIGHT: f32 = 5.0;
-/// How many lines the reader compares with the question.
+/// How many lines without a stored vector the reader compares with the question.
 const READ_LINES: usize = 20;
 
 /// The weight of a question's word that the line does not have itself, but its headings or a neighbour have, or of which
@@ -90,15 +89,39 @@ const LOOKUP_MARGIN: f32 = 0.1;
 /// The worth of one point of a line's score, in the scale of the ranking.
 const LINE_SCORE_SCALE: f32 = 0.5;
 
+/// Loads the best of the scored chunks, and those with the lines that the reader finds nearest to the question.
+pub(super) fn candidates(
+    scorer: &Scorer<'_>,
+    scored: &mut [(u32, f32)],
+    request: &Request,
+    reading: Option<&LineVector>,
+) -> Result<Vec<Contender>> {
+    let mut chunks = hit::load(scorer, scored, MAX_CHUNKS, request, ChunkExtent::Whole)?;
+    if scored.len() <= MAX_CHUNKS {
+        return Ok(chunks);
+    }
+    let nearest = reading.map_or_else(Vec::new, |reading| scorer.nearest_lines(reading, NEAREST_LINES));
+    let known: HashSet<u32> = chunks.iter().map(|chunk| chunk.passage).collect();
+    let mut more: Vec<(u32, f32)> =
+        scored.iter().filter(|(id, _)| nearest.contains(id) && !known.contains(id)).copied().collect();
+    chunks.extend(hit::load(scorer, &mut more, NEAREST_LINES, request, ChunkExtent::Whole)?);
+    Ok(chunks)
+}
+
 /// Returns the best lines of the chunks, best first, at most `wanted`. The best line is worth as much as the best chunk, so
 /// that documents keep their place among other hits.
-pub(super) fn best(scorer: &Scorer<'_>, chunks: &[Contender], wanted: usize) -> Vec<Contender> {
+pub(super) fn best(
+    scorer: &Scorer<'_>,
+    chunks: &[Contender],
+    wanted: usize,
+    reading: Option<&LineVector>,
+) -> Vec<Contender> {
     let Some(anchor) = chunks.iter().map(|chunk| chunk.worth).reduce(f64::max) else { return Vec::new() };
     let question = scorer.question();
     let asked = WantedValues::of(question);
     let chunks: Vec<Chunk<'_>> = chunks.iter().map(Chunk::new).collect();
     let mut lexicon = WordTable::default();
-    let mut lines = split(&chunks, &mut lexicon, question);
+    let mut lines = split(&chunks, &mut lexicon, scorer, reading);
     lexicon.finish(question, &lines);
     for place in 0..lines.len() {
         lines[place].own =
@@ -120,8 +143,15 @@ pub(super) fn best(scorer: &Scorer<'_>, chunks: &[Contender], wanted: usize) -> 
             line.own.found = LineMatch::Itself;
         }
     }
-    read_best(&mut lines, question);
-    let order = sorted(&lines, |line| line.score);
+    if let Some(reading) = reading {
+        read_best(&mut lines, reading);
+    }
+    let order = if question.is_message { fused(&lines) } else { sorted(&lines, |line| line.score) };
+    let scores: Vec<f32> =
+        sorted(&lines, |line| line.score).iter().map(|place| lines[*place].score).collect();
+    for (place, score) in order.iter().zip(scores) {
+        lines[*place].score = score;
+    }
     let Some(most) = order.first().map(|place| lines[*place].score) else { return Vec::new() };
     let mut shown: Vec<Vec<bool>> = chunks.iter().map(|chunk| vec![false; chunk.units.len()]).collect();
     let mut attached = HashSet::new();
@@ -132,42 +162,63 @@ pub(super) fn best(scorer: &Scorer<'_>, chunks: &[Contender], wanted: usize) -> 
             break;
         }
         let is_hit = match line.own.found {
+            // A turn judges each line by itself.
+            _ if question.is_message => true,
             LineMatch::Not => false,
             LineMatch::ByTitle => !shown[line.chunk].contains(&true),
             LineMatch::Itself => true,
         };
-        if !is_hit || shown[line.chunk][line.unit] || attached.contains(&place) {
+        // For a message, each line is weighed by itself, so that none stands for the lines around it.
+        let is_shown = !question.is_message && (shown[line.chunk][line.unit] || attached.contains(&place));
+        if !is_hit || is_shown {
             continue;
         }
         let mut later = lexicon.later(&lines, place, asked);
         later.retain(|one| !shown[lines[*one].chunk][lines[*one].unit] && attached.insert(*one));
         let worth = anchor + f64::from(LINE_SCORE_SCALE * (line.score - most));
-        hits.push(chunks[line.chunk].hit(line, &later, &lines, worth, &mut shown[line.chunk]));
+        let around = if question.is_message {
+            [line.unit; 2]
+        } else {
+            chunks[line.chunk].window(line.unit, &shown[line.chunk])
+        };
+        shown[line.chunk][around[0]..=around[1]].fill(true);
+        hits.push(chunks[line.chunk].hit(line, &later, &lines, worth, around));
     }
     hits
 }
 
-/// Adds how near the reader finds the best lines to the question, compared with the farthest of them. The other lines stay
-/// below. The reader knows English: a line in another language counts like the usual one.
-fn read_best(lines: &mut [Line<'_>], question: &Question) {
+/// Adds how near the reader finds lines to the question, compared with the farthest of them. Stored vectors of lines are
+/// compared; of the lines without one, the best are read. The others stay below. The reader knows English: a line in another
+/// language counts like the usual one.
+fn read_best(lines: &mut [Line<'_>], question: &LineVector) {
+    let without = |line: &Line<'_>| line.nearness.is_none() && line.readable.is_some();
+    let mut unread = sorted(lines, |line| line.score);
+    unread.retain(|place| without(&lines[*place]));
+    unread.truncate(READ_LINES);
+    let texts: Vec<String> = unread.iter().filter_map(|place| lines[*place].readable.clone()).collect();
+    for (place, vector) in unread.into_iter().zip(LineVector::of(&texts)) {
+        lines[place].nearness = Some(vector.cosine(question));
+    }
+    let read = || lines.iter().filter_map(|line| line.nearness);
+    let least = read().fold(f32::MAX, f32::min);
+    let usual = read().map(|near| near - least).sum::<f32>() / read().count().max(1) as f32;
+    for line in lines {
+        line.score += READER_WEIGHT
+            * match line.nearness {
+                Some(near) => near - least,
+                None if line.readable.is_none() => usual,
+                None => 0.0,
+            };
+    }
+}
+
+/// Returns the reader's vector of a question; `None` if it can't compare it with lines: it knows English, and a word that is
+/// looked up has no meaning to compare.
+pub(super) fn reading(question: &Question) -> Option<LineVector> {
     if question.is_one_word() || foreign::is_foreign(&question.text) {
-        return;
+        return None;
     }
-    let mut order = sorted(lines, |line| line.score);
-    order.truncate(READ_LINES);
-    let (read, other): (Vec<usize>, Vec<usize>) =
-        order.into_iter().partition(|place| !foreign::is_foreign(lines[*place].text));
-    let text = |place: &usize| match &lines[*place].headings {
-        Some(headings) => format!("{headings}: {}", lines[*place].text.trim()),
-        None => lines[*place].text.trim().to_owned(),
-    };
-    let nearness = reader::nearness(&question.text, &read.iter().map(text).collect::<Vec<_>>());
-    let least = nearness.iter().copied().fold(f32::MAX, f32::min);
-    let usual = nearness.iter().map(|near| near - least).sum::<f32>() / nearness.len().max(1) as f32;
-    for (place, near) in read.into_iter().zip(nearness) {
-        lines[place].score += READER_WEIGHT * (near - least);
-    }
-    other.into_iter().for_each(|place| lines[place].score += READER_WEIGHT * usual);
+    LineVector::of(std::slice::from_ref(&question.text)).pop()
 }
 
 /// The kinds of values that a question asks for.
@@ -264,15 +315,6 @@ struct Chunk<'c> {
     first: i64,
 }
 
-/// A heading, a line, or a sentence of a long line.
-#[derive(Clone, Copy)]
-struct Unit<'c> {
-    text: &'c str,
-    /// How many lines of the chunk are before it.
-    line: i64,
-    is_heading: bool,
-}
-
 /// A line that may answer.
 struct Line<'c> {
     chunk: usize,
@@ -289,6 +331,10 @@ struct Line<'c> {
     /// The distinct stems of both, sorted.
     stems: Vec<u32>,
     vector: Vector,
+    /// The text that the reader compares with the question; `None` if it is in another language.
+    readable: Option<String>,
+    /// The cosine of the reader's vectors of the line and of the question, if the line has one.
+    nearness: Option<f32>,
     own: Evidence,
     score: f32,
 }
@@ -320,38 +366,25 @@ enum LineMatch {
 
 impl<'c> Chunk<'c> {
     fn new(contender: &'c Contender) -> Chunk<'c> {
-        let mut units = Vec::new();
-        for (line, text) in (0..).zip(contender.text.lines()) {
-            let is_heading = heading(text).is_some();
-            if is_heading || text.chars().count() <= MAX_SHOWN_CHARS {
-                units.push(Unit { text, line, is_heading });
-            } else {
-                let parts = said::sentences(text).into_iter();
-                units.extend(parts.map(|text| Unit { text, line, is_heading }));
-            }
-        }
         let first = contender.hit.document.as_ref().map_or(1, |document| document.lines[0]);
-        Chunk { contender, units, first }
+        Chunk { contender, units: line::units(&contender.text), first }
     }
 
-    /// Returns the statement of each of its lines, by the number of the line.
-    fn statements(&self) -> HashMap<i64, PassageStatement<'c>> {
+    fn lines(&self) -> Vec<NoteLine<'c>> {
         let Contender { hit, title, text, .. } = self.contender;
         let path = hit.document.as_ref().map_or("", |document| &document.path);
-        statements::of_chunk(path, title, text, hit.at).into_iter().map(|one| (one.line, one)).collect()
+        line::lines(&self.units, path, title, text, hit.at)
     }
 
-    /// Returns the hit of a line: the line with as much of its section as fits, and later lines.
+    /// Returns the hit of a line: the units around it, and later lines.
     fn hit(
         &self,
         line: &Line<'_>,
         later: &[usize],
         lines: &[Line<'_>],
         worth: f64,
-        shown: &mut [bool],
+        [from, to]: [usize; 2],
     ) -> Contender {
-        let [from, to] = self.window(line.unit, shown);
-        shown[from..=to].fill(true);
         let whole = &self.contender.text;
         let start = self.units[from].text.as_ptr() as usize - whole.as_ptr() as usize;
         let end = self.units[to].text.as_ptr() as usize - whole.as_ptr() as usize + self.units[to].text.len();
@@ -400,11 +433,11 @@ impl<'c> Chunk<'c> {
     fn window(&self, unit: usize, shown: &[bool]) -> [usize; 2] {
         let chars = |unit: usize| self.units[unit].text.chars().count() + 1;
         let last = self.units.len() - 1;
-        if self.contender.text.trim().chars().count() <= MAX_SHOWN_CHARS {
+        if self.contender.text.trim().chars().count() <= MAX_LINE_CHARS {
             return [0, last];
         }
         let [mut from, mut to] = [unit, unit];
-        let mut room = MAX_SHOWN_CHARS.saturating_sub(chars(unit));
+        let mut room = MAX_LINE_CHARS.saturating_sub(chars(unit));
         loop {
             let mut grown = false;
             if to < last && !self.units[to + 1].is_heading && !shown[to + 1] && chars(to + 1) <= room {
@@ -426,26 +459,26 @@ impl<'c> Chunk<'c> {
 }
 
 /// Splits chunks into lines. A line that two chunks have is taken from the better one.
-fn split<'c>(chunks: &[Chunk<'c>], table: &mut WordTable, question: &Question) -> Vec<Line<'c>> {
+fn split<'c>(
+    chunks: &[Chunk<'c>],
+    table: &mut WordTable,
+    scorer: &Scorer<'_>,
+    reading: Option<&LineVector>,
+) -> Vec<Line<'c>> {
+    let question = scorer.question();
     let mut known: HashSet<(&str, i64, &str)> = HashSet::new();
     let mut lines = Vec::new();
     for (place, chunk) in chunks.iter().enumerate() {
-        let statements = chunk.statements();
         let path = chunk.contender.hit.document.as_ref().map_or("", |document| document.path.as_str());
-        let name = workspace::subject(path);
-        let mut outline = Outline::default();
-        for (unit, Unit { text, line, is_heading }) in chunk.units.iter().copied().enumerate() {
-            if is_heading {
-                outline = Outline { section: outline.section + 1, ..Outline::default() };
+        let name = note::subject(path);
+        let found = chunk.lines();
+        let nearness =
+            reading.and_then(|reading| scorer.line_cosines(chunk.contender.passage, found.len(), reading));
+        for (number, line) in found.into_iter().enumerate() {
+            let NoteLine { unit, text, line: at_line, headings, section, above, at } = &line;
+            if !known.insert((path, chunk.first + at_line, text)) {
                 continue;
             }
-            let next = chunk.units.get(unit + 1).map_or("", |next| next.text);
-            let Some(above) = outline.above(text, next) else { continue };
-            let Some(statement) = statements.get(&line) else { continue };
-            if !known.insert((path, chunk.first + line, text)) {
-                continue;
-            }
-            let headings = statement.context.clone();
             let title = [name.as_str(), headings.as_deref().unwrap_or_default(), above.as_str()].join(" ");
             let words = table.add(text, question);
             let above = table.add(&title, question);
@@ -458,62 +491,24 @@ fn split<'c>(chunks: &[Chunk<'c>], table: &mut WordTable, question: &Question) -
             stems.dedup();
             lines.push(Line {
                 chunk: place,
-                unit,
+                unit: *unit,
                 text,
-                headings,
-                section: outline.section,
-                at: statement.at,
+                section: *section,
+                at: *at,
                 values: Values::of(text),
                 words,
                 above,
                 stems,
                 vector: builtin::embed_weighted(&format!("{title} {text}"), |_| 1.0),
+                readable: line.readable(),
+                nearness: nearness.as_ref().and_then(|nearness| nearness[number]),
+                headings: line.headings,
                 own: Evidence::default(),
                 score: 0.0,
             });
         }
     }
     lines
-}
-
-/// The bullets and the column names above a line.
-#[derive(Default)]
-struct Outline {
-    section: usize,
-    bullets: Vec<(usize, String)>,
-    columns: Option<String>,
-}
-
-impl Outline {
-    /// Returns the words above a line within its section; `None` for a row of column names and for a line without words.
-    fn above(&mut self, text: &str, next: &str) -> Option<String> {
-        let bare = text.trim_start();
-        if !bare.contains(char::is_alphanumeric) {
-            // The line below the column names ends no table.
-            if !is_rule(bare) {
-                (self.bullets, self.columns) = (Vec::new(), None);
-            }
-            return None;
-        }
-        if bare.starts_with('|') {
-            if is_rule(next.trim()) {
-                self.columns = Some(bare.to_owned());
-                return None;
-            }
-            return Some(self.columns.clone().unwrap_or_default());
-        }
-        self.columns = None;
-        let indent = text.len() - bare.len();
-        self.bullets.retain(|(outer, _)| *outer < indent);
-        let outer = self.bullets.last().map(|(_, text)| text.clone()).unwrap_or_default();
-        self.bullets.push((indent, bare.to_owned()));
-        Some(outer)
-    }
-}
-
-/// Tells whether a line separates the column names of a table from its rows.
-fn is_rule(line: &str) -> bool {
-    line.starts_with('|') && line.contains('-') && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '))
 }
 
 /// The distinct words of all lines.
@@ -756,6 +751,24 @@ fn chunk_line(line: &Line<'_>, chunk: &Contender) -> i64 {
     let start = line.text.as_ptr() as usize - chunk.text.as_ptr() as usize;
     let before = chunk.text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count();
     chunk.hit.document.as_ref().map_or(1, |document| document.lines[0]) + before as i64
+}
+
+/// Returns the order for a message, which seldom has the words of the line that it needs: the place by all evidence and the
+/// place by nearness count alike. Each line gets the score of its new place.
+fn fused(lines: &[Line<'_>]) -> Vec<usize> {
+    /// The larger, the less the first places count.
+    const FLATNESS: f32 = 5.0;
+    let mut shares = vec![0.0; lines.len()];
+    let by_score = sorted(lines, |line| line.score);
+    let by_nearness = sorted(lines, |line| line.nearness.unwrap_or(f32::MIN));
+    for order in [by_score, by_nearness] {
+        for (rank, place) in order.into_iter().enumerate() {
+            shares[place] += 1.0 / (FLATNESS + rank as f32);
+        }
+    }
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    order.sort_by(|one, other| shares[*other].total_cmp(&shares[*one]));
+    order
 }
 
 fn sorted(lines: &[Line<'_>], score: impl Fn(&Line<'_>) -> f32) -> Vec<usize> {

@@ -14,8 +14,6 @@ mod corpus;
 mod request;
 
 // Question
-mod dates;
-mod phrase;
 mod question;
 
 // Candidates
@@ -36,7 +34,6 @@ mod lines;
 mod narrow;
 mod rank;
 mod recency;
-mod statements;
 
 // Answer
 mod answer;
@@ -54,6 +51,7 @@ use crate::index::{self, Language, Scope};
 use question::Question;
 use score::Rules;
 
+pub(crate) use crate::index::dates::named as named_days;
 pub use answer::SearchResults;
 pub(crate) use answer::behavioral;
 pub use conflict::Contradiction;
@@ -62,7 +60,6 @@ pub(crate) use conflict::{
     neighbors, newer, without_marker,
 };
 pub(crate) use corpus::Corpus;
-pub(crate) use dates::named as named_days;
 pub use grep::GrepLine;
 pub(crate) use grep::{GrepQuery, grep, pattern as grep_pattern};
 pub(crate) use hit::BestLine;

@@ -7,10 +7,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::dates;
-use super::phrase::says;
 use crate::base::Time;
+use crate::base::text::says;
 use crate::base::words::{self, List};
+use crate::index::dates;
 use crate::index::embed::{builtin, foreign};
 use crate::index::{Language, analyse, flag};
 

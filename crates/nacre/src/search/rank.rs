@@ -77,8 +77,11 @@ fn best(scorer: &mut Scorer<'_>, request: &Request) -> Result<Vec<Contender>> {
     // A line may be found by a link to another chunk, so that every chunk counts.
     let chunks = scorer.members.iter().copied().filter(|id| is_split(*id));
     let mut chunks: Vec<(u32, f32)> = chunks.map(|id| (id, scorer.score(id))).collect();
-    let chunks = hit::load(scorer, &mut chunks, lines::MAX_CHUNKS, request, ChunkExtent::Whole)?;
-    hits.extend(lines::best(scorer, &chunks, wanted));
+    if !chunks.is_empty() {
+        let reading = lines::reading(scorer.question());
+        let chunks = lines::candidates(scorer, &mut chunks, request, reading.as_ref())?;
+        hits.extend(lines::best(scorer, &chunks, wanted, reading.as_ref()));
+    }
     let is_current = |hit: &Contender| request.project.is_some() && hit.hit.project == request.project;
     hits.iter_mut().filter(|hit| is_current(hit)).for_each(|hit| hit.change("project", PROJECT_BONUS));
     Ok(hits)

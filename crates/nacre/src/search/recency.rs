@@ -13,11 +13,11 @@ use foldhash::fast::FixedState;
 
 use super::hit::{Contender, NewerHit};
 use super::question::Question;
-use super::statements::{self, PassageStatement};
 use crate::base::origin::RecordOrigin;
 use crate::index::alike::meaning;
 use crate::index::analyse;
 use crate::records::claim::{Conflict, Statement, compare, shared_frame};
+use crate::records::note::statement::{self, PassageStatement};
 
 /// The number of top hits that are compared.
 pub(super) const MAX_COMPARED_HITS: usize = 20;
@@ -258,8 +258,8 @@ impl Contender {
         match (&self.hit.document, self.hit.kind) {
             _ if self.matched == 0 => Vec::new(),
             (_, "item" | "task") => Vec::new(),
-            (Some(document), _) => statements::of_chunk(&document.path, &self.title, &self.text, self.hit.at),
-            (None, _) => statements::of_text(&self.text, self.hit.at),
+            (Some(document), _) => statement::of_chunk(&document.path, &self.title, &self.text, self.hit.at),
+            (None, _) => statement::of_text(&self.text, self.hit.at),
         }
     }
 }

@@ -15,10 +15,12 @@ use super::candidates::{Candidates, Pool};
 use super::corpus::{Corpus, Remarks};
 use super::part::{Part, Parts};
 use super::question::{Mode, Question, Term};
+use super::retrievers;
 use super::words::{Spread, WordScores};
-use super::{dates, retrievers};
 use crate::base::{Time, settings};
-use crate::index::{Language, Mark, Quantised, flag};
+use crate::index::lines::{LineVector, Lines};
+use crate::index::{Language, Mark, Quantised, dates, flag};
+use crate::records::note::vectors;
 
 /// A passage is found by the model of the settings alone if its cosine is this many standard deviations above
 /// the mean. The range of cosines differs between models.
@@ -250,6 +252,25 @@ impl Scorer<'_> {
     /// Returns the graph's part of the score of a line.
     pub(super) fn recalled_line(&self, chunk: u32, line: i64) -> f32 {
         self.weights[Part::Graph] * self.recalled_lines.get(&(chunk, line)).copied().unwrap_or(0.0)
+    }
+
+    /// Returns the cosine of each line of a chunk with the question, by their stored vectors.
+    pub(super) fn line_cosines(
+        &self,
+        chunk: u32,
+        lines: usize,
+        question: &LineVector,
+    ) -> Option<Vec<Option<f32>>> {
+        self.stored_lines()?.cosines(chunk, lines, question)
+    }
+
+    /// Returns the chunks with the lines that are nearest to a question, by their stored vectors.
+    pub(super) fn nearest_lines(&self, question: &LineVector, most: usize) -> Vec<u32> {
+        self.stored_lines().map_or_else(Vec::new, |lines| lines.nearest(&self.members, question, most))
+    }
+
+    fn stored_lines(&self) -> Option<&Lines> {
+        Some(self.corpus.space.lines()).filter(|lines| lines.is_by(&vectors::version()))
     }
 
     /// Tells whether documents are ranked and shown by the line.

@@ -151,4 +151,5 @@ pub(crate) const TABLES: &[(&str, VisibleRows)] = &[
     ("marks", VisibleRows::All),
     ("vectors", VisibleRows::All),
     ("embedded", VisibleRows::All),
+    ("line_vectors", VisibleRows::All),
 ];

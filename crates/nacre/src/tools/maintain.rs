@@ -7,6 +7,7 @@
 //! kill at any moment loses nothing and repeats nothing. A failed job is retried after an hour, not only when it is next due.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use jiff::civil::{Date, Weekday};
 use jiff::{Timestamp, ToSpan};
@@ -19,7 +20,7 @@ use crate::base::{Error, Result, Settings, Time, Zone};
 use crate::group::View;
 use crate::records::collection;
 use crate::records::collection::Reading;
-use crate::records::{entry, erase, graph};
+use crate::records::{entry, erase, graph, workspace};
 use crate::store::audit;
 use crate::store::{Connection, Lock, Wait};
 use crate::tools::conflict::{self, ComparedStatements};
@@ -35,7 +36,7 @@ pub struct Job {
 }
 
 /// Every job, in the order in which due jobs run. A new job is one row here.
-pub static JOBS: [Job; 8] = [
+pub static JOBS: [Job; 9] = [
     Job { name: "decay", about: "let unused facts fade", schedule: Schedule::daily(3, 0), run: decay },
     Job {
         name: "reindex",
@@ -66,6 +67,12 @@ pub static JOBS: [Job; 8] = [
         about: "move expired lines of daily logs to the archive",
         schedule: Schedule::daily(4, 30),
         run: logs,
+    },
+    Job {
+        name: "lines",
+        about: "make vectors of lines of documents that have none",
+        schedule: Schedule::daily(4, 30),
+        run: lines,
     },
     Job {
         name: "conflicts",
@@ -457,6 +464,12 @@ fn stale(view: &mut View<'_>) -> Result<Report> {
         done.checked, done.stale
     );
     Ok(Report::new(says, "stale", i64::try_from(done.stale).unwrap_or(0)))
+}
+
+/// Makes vectors of lines. A repeated run makes those that are missing.
+fn lines(view: &mut View<'_>) -> Result<Report> {
+    let made = workspace::embed_lines(view, usize::MAX, &mut |_, _| ControlFlow::Continue(()))?;
+    Ok(Report::new(format!("{made} parts of documents got vectors of their lines"), "lines", made))
 }
 
 /// Archives log lines. A repeated run moves nothing twice.

@@ -29,6 +29,8 @@ mod documents;
 mod grep;
 // Notes: the line that answers, with what was logged later.
 mod note_lines;
+// Vectors of the lines of notes: made in bounded numbers, and gone with the text.
+mod line_vectors;
 // Files of the workspace, read and written within it.
 mod files;
 // Writes that wait for a person.

@@ -28,23 +28,23 @@ fn a_missed_job_runs_once() {
     for (at, expected) in [
         (
             "2026-01-15T12:00:00Z",
-            vec!["decay", "reindex", "purge", "prune", "sessions", "logs", "conflicts", "stale"],
+            vec!["decay", "reindex", "purge", "prune", "sessions", "logs", "lines", "conflicts", "stale"],
         ),
         ("2026-01-15T12:00:01Z", vec![]),
         ("2026-01-16T02:59:00Z", vec![]),
         ("2026-01-16T03:00:00Z", vec!["decay"]),
-        ("2026-01-16T04:30:00Z", vec!["purge", "prune", "sessions", "logs", "conflicts", "stale"]),
+        ("2026-01-16T04:30:00Z", vec!["purge", "prune", "sessions", "logs", "lines", "conflicts", "stale"]),
         // A Sunday passed, and many mornings: once each.
         (
             "2026-01-29T12:00:00Z",
-            vec!["decay", "reindex", "purge", "prune", "sessions", "logs", "conflicts", "stale"],
+            vec!["decay", "reindex", "purge", "prune", "sessions", "logs", "lines", "conflicts", "stale"],
         ),
         ("2026-01-29T23:00:00Z", vec![]),
         // A clock that goes back is no reason; one that was far ahead is.
         ("2026-01-29T01:00:00Z", vec![]),
         (
             "2026-01-20T12:00:00Z",
-            vec!["decay", "reindex", "purge", "prune", "sessions", "logs", "conflicts", "stale"],
+            vec!["decay", "reindex", "purge", "prune", "sessions", "logs", "lines", "conflicts", "stale"],
         ),
     ] {
         assert_eq!(ran(&mut place, at), expected, "{at}");
@@ -147,7 +147,7 @@ fn a_job_that_failed_waited_for_its_next_time() {
         ("2026-01-18T03:31:00Z", vec![]),
         // After an hour, and not a week later.
         ("2026-01-18T04:29:59Z", vec!["purge", "prune", "sessions"]),
-        ("2026-01-18T04:30:00Z", vec!["reindex", "logs", "conflicts", "stale"]),
+        ("2026-01-18T04:30:00Z", vec!["reindex", "logs", "lines", "conflicts", "stale"]),
         ("2026-01-18T05:00:00Z", vec![]),
     ] {
         assert_eq!(ran(&mut place, at), expected, "{at}");

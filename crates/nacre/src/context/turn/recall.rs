@@ -7,14 +7,14 @@ use crate::base::frame::{self, one_line};
 use crate::base::ids::ProjectName;
 use crate::base::text::cut;
 use crate::base::{Result, Time};
-use crate::index::alike::likeness;
+use crate::index::alike::{self, likeness};
 use crate::index::{Scope, lookup, reader};
 use crate::records::session;
 use crate::records::session::own_words;
 use crate::search::{self, BestLine, Hit, NewerHit};
 
 /// How many hits are weighed.
-const MAX_HITS: usize = 24;
+const MAX_HITS: usize = 48;
 /// How many preferences, instructions and corrections are weighed even if search does not find them. The newest count.
 const MAX_BEHAVIORAL: usize = 100;
 /// How many lines of each contributor are injected at most.
@@ -354,15 +354,17 @@ fn read_best(builder: &TurnBuilder<'_>, recalled: &mut [WeighedHit]) {
     }
 }
 
-/// Weighs the lines of documents as a whole, and leaves out those that are older than a better line: on the same matter
-/// they are outdated.
+/// Weighs the lines of documents as a whole, and leaves out those that are older than a better line on the same matter: they
+/// are outdated.
 fn with_best_lines(builder: &TurnBuilder<'_>, recalled: Vec<WeighedHit>) -> Vec<WeighedHit> {
     let lines = || recalled.iter().filter(|one| one.line().is_some());
     let best = lines().take(BEST_LINES).map(|one| one.weighed.worth).fold(f64::MIN, f64::max);
     let shared = lines().take(BEST_LINES).map(|one| one.weighed.shared.len()).max().unwrap_or(0);
     let need = builder.message.need_of_notes(best.max(-10.0), shared);
     let mut rank = 0u32;
-    let mut newest = None;
+    let language = builder.message.language();
+    // The words of the lines that help, each with its time.
+    let mut better: Vec<(Option<Time>, Vec<String>)> = Vec::new();
     let mut kept = Vec::new();
     let (lines, mut others): (Vec<WeighedHit>, Vec<WeighedHit>) =
         recalled.into_iter().partition(|one| one.line().is_some());
@@ -381,12 +383,15 @@ fn with_best_lines(builder: &TurnBuilder<'_>, recalled: Vec<WeighedHit>) -> Vec<
             }
             let helps = one.weighed.score >= builder.least;
             let at = (!one.hit.at.is_undated()).then_some(one.hit.at);
-            let is_older = newest.is_some_and(|newest| at <= newest);
-            if helps && is_older {
+            let words = alike::meaning(&one.best, language);
+            let is_outdated = |(newer, others): &(Option<Time>, Vec<String>)| {
+                at <= *newer && alike::shared(&words, others) > 0.0
+            };
+            if helps && better.iter().any(is_outdated) {
                 continue;
             }
             if helps {
-                newest = Some(at);
+                better.push((at, words));
             }
         }
         kept.push(one);

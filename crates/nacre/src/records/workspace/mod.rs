@@ -33,6 +33,6 @@ pub(crate) use guide::fitting_sentences;
 pub use guide::instructions;
 pub(crate) use lines::quiet;
 pub use memory_file::{MemoryFile, StaleLine, look as look_at_memory_file};
-pub use sync::{SyncReport, sync, sync_with};
-pub(crate) use sync::{follow, hash as document_hash, headings, subject, sync_database};
+pub use sync::{SyncReport, embed_lines, sync, sync_with};
+pub(crate) use sync::{follow, hash as document_hash, sync_database};
 pub use template::{TEMPLATES, Template, TemplateReport, write_templates};

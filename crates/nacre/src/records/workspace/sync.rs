@@ -28,6 +28,7 @@ use crate::base::{Result, Time};
 use crate::index::database::Database;
 use crate::index::{Passage, Slice, Writer, chunk};
 use crate::records::graph::{self, read};
+use crate::records::note::{about, stem, vectors};
 use crate::store::audit;
 use crate::store::walk::{self, Note, ReadResult, Stat, WalkResult, WalkedFile};
 
@@ -37,6 +38,10 @@ const CHUNK_KIND: &str = "chunk";
 const MAX_BATCH_DOCUMENTS: usize = 256;
 /// The maximum size of the text in one transaction, unless a single document is larger.
 const MAX_BATCH_BYTES: usize = 2 << 20;
+/// How many vectors of lines a sync makes for each chunk that it writes, and at most: about a second. Servers and `nacre index` make
+/// the rest.
+const LINES_PER_CHUNK: usize = 40;
+const MAX_LINES_PER_PASS: usize = 600;
 /// A file written this recently may be written again with the same modification time, because file system
 /// clocks are coarse. It is read again next time.
 const RECENT_MILLIS: i64 = 2_000;
@@ -301,31 +306,6 @@ fn passages(path: &str, text: &str) -> Vec<Passage> {
     filled.enumerate().map(passage).collect()
 }
 
-/// Returns the words of a file's name that are searched with its chunks.
-fn about(stem: &str) -> String {
-    match Time::in_name(stem) {
-        Some(day) => format!("{stem} {}", day.day_in_words()),
-        None => stem.replace(['-', '_'], " "),
-    }
-}
-
-/// Returns the headings in the title of a chunk, without the words of the file's name.
-pub(crate) fn headings<'t>(title: &'t str, path: &str) -> &'t str {
-    title.strip_suffix(about(stem(path)).as_str()).unwrap_or(title).trim_end()
-}
-
-/// Returns the words of a file's name, or nothing if it has a date.
-pub(crate) fn subject(path: &str) -> String {
-    let stem = stem(path);
-    if Time::in_name(stem).is_some() { String::new() } else { about(stem) }
-}
-
-/// Returns the name of a file without its folder and extension.
-fn stem(path: &str) -> &str {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
-}
-
 /// Returns the hash of a document, as the table of documents has it.
 pub(crate) fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -507,7 +487,26 @@ pub fn sync_with(view: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) ->
     let (files, settings) = (view.files().clone(), view.settings().clone());
     let graph = settings.graph.documents;
     let read_found = |seen: &WalkedFile| files.read_found(seen);
-    sync_database(view.memory(), caller, files.documents(), &read_found, &settings, graph, progress)
+    let report =
+        sync_database(view.memory(), caller, files.documents(), &read_found, &settings, graph, progress)?;
+    let lines = (report.chunks_written * LINES_PER_CHUNK).min(MAX_LINES_PER_PASS);
+    vectors::make(view.memory(), caller.now, lines, &mut |_| ControlFlow::Continue(()))?;
+    Ok(report)
+}
+
+/// Makes the vectors of lines that have none yet, at most about `most`. `progress` is called after each transaction, with the
+/// number of finished parts of documents and their total, and can stop the work. Search keeps working. Returns how many parts were
+/// finished.
+pub fn embed_lines(
+    view: &mut View<'_>,
+    most: usize,
+    progress: &mut dyn FnMut(i64, i64) -> ControlFlow<()>,
+) -> Result<i64> {
+    let now = view.now();
+    if !view.settings().documents.index || !view.rights().may(MemberRole::Writer) {
+        return Ok(0);
+    }
+    vectors::make(view.memory(), now, most, &mut |so_far| progress(so_far.made, so_far.all))
 }
 
 /// Syncs before a search if files may have changed. Returns a problem as text, because the existing index can

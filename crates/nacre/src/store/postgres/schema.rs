@@ -34,6 +34,7 @@ const STEPS: &[&str] = &[
     include_str!("../../../migrations/postgres/0018.sql"),
     include_str!("../../../migrations/postgres/0019.sql"),
     include_str!("../../../migrations/postgres/0020.sql"),
+    include_str!("../../../migrations/postgres/0021.sql"),
 ];
 
 /// Tables that only a server has, and the part that a shared session sees. The files are read for all sessions,

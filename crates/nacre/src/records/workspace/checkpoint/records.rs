@@ -72,6 +72,7 @@ pub(crate) const TABLES: &[(&str, TableRole)] = &[
     ("marks", TableRole::Derived),
     ("vectors", TableRole::Derived),
     ("embedded", TableRole::Derived),
+    ("line_vectors", TableRole::Derived),
     ("audit", TableRole::Ledger),
     ("usage", TableRole::Ledger),
     // A restore brings back neither what was deleted for good nor what is quarantined.
@@ -169,7 +170,10 @@ pub(super) fn copy(db: &Connection) -> Result<BTreeMap<String, i64>> {
 pub(super) fn restore(db: &Connection) -> Result<i64> {
     let deleted = deleted(db)?;
     let mut rows = 0;
-    db.batch("DELETE FROM main.passages WHERE kind <> 'message'; DELETE FROM main.embedded;")?;
+    db.batch(
+        "DELETE FROM main.passages WHERE kind <> 'message'; DELETE FROM main.embedded;
+        DELETE FROM main.line_vectors;",
+    )?;
     for (table, condition, _) in kept_tables() {
         db.batch(&format!("DELETE FROM main.{table} WHERE {condition}"))?;
         rows += copy_table(db, "point", "main", table, condition)?;

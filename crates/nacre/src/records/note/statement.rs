@@ -6,11 +6,11 @@
 
 use std::rc::Rc;
 
-use super::dates;
+use super::headings;
 use crate::base::Time;
 use crate::base::markdown::heading;
-use crate::records::session::said;
-use crate::records::workspace;
+use crate::base::text::sentences;
+use crate::index::dates;
 
 /// A longer text has one statement per sentence.
 const MAX_STATEMENT_CHARS: usize = 120;
@@ -21,19 +21,19 @@ const HEADING_SEPARATOR: &str = " > ";
 
 /// One statement of a passage.
 #[derive(Clone)]
-pub(super) struct PassageStatement<'t> {
-    pub(super) text: &'t str,
+pub(crate) struct PassageStatement<'t> {
+    pub(crate) text: &'t str,
     /// The headings above it, which belong to its subject.
-    pub(super) context: Option<Rc<str>>,
-    pub(super) at: Time,
+    pub(crate) context: Option<Rc<str>>,
+    pub(crate) at: Time,
     /// How many lines of its passage are before it.
-    pub(super) line: i64,
+    pub(crate) line: i64,
 }
 
 impl PassageStatement<'_> {
     /// Tells whether the statement or a heading above it may have one of these words. Only the beginnings of words are
     /// compared: this tells which lines of a long passage are worth reading.
-    pub(super) fn has_any(&self, words: &[String]) -> bool {
+    pub(crate) fn has_any(&self, words: &[String]) -> bool {
         const MAX_COMPARED_CHARS: usize = 4;
         // Words have no accents.
         if !self.text.is_ascii() {
@@ -51,10 +51,10 @@ impl PassageStatement<'_> {
 }
 
 /// Returns the statements of a text that is no document; only those of the beginning of a long one.
-pub(super) fn of_text(text: &str, at: Time) -> Vec<PassageStatement<'_>> {
+pub(crate) fn of_text(text: &str, at: Time) -> Vec<PassageStatement<'_>> {
     let text = text.char_indices().nth(MAX_READ_CHARS).map_or(text, |(end, _)| &text[..end]);
     let parts = match text.chars().nth(MAX_STATEMENT_CHARS) {
-        Some(_) => said::sentences(text),
+        Some(_) => sentences(text),
         None => vec![text.split(" [").next().unwrap_or(text)],
     };
     // A part in brackets is a caption or a note of a program.
@@ -63,8 +63,8 @@ pub(super) fn of_text(text: &str, at: Time) -> Vec<PassageStatement<'_>> {
 }
 
 /// Returns the statements of a chunk of the document at `path`. `at` is the date in its name.
-pub(super) fn of_chunk<'t>(path: &str, title: &str, text: &'t str, at: Time) -> Vec<PassageStatement<'t>> {
-    let above = workspace::headings(title, path);
+pub(crate) fn of_chunk<'t>(path: &str, title: &str, text: &'t str, at: Time) -> Vec<PassageStatement<'t>> {
+    let above = headings(title, path);
     let mut outline: Vec<(usize, &str)> = Vec::new();
     let mut section = Section::new(above.split(HEADING_SEPARATOR), at);
     let mut found = Vec::new();

@@ -5,8 +5,8 @@ mod other;
 
 use jiff::civil::{Date, date};
 
-use super::phrase::says;
 use crate::base::Time;
+use crate::base::text::says;
 use crate::base::words::{self, List};
 use crate::index::embed::foreign;
 
@@ -151,7 +151,7 @@ pub(crate) fn named(lower: &str, at: Time, years: &[i16]) -> Vec<Days> {
 }
 
 /// Returns the day of a moment, with its fraction.
-pub(super) fn day_of(minute: i32) -> f64 {
+pub(crate) fn day_of(minute: i32) -> f64 {
     f64::from(minute) / 1440.0
 }
 
