@@ -124,7 +124,7 @@ pub fn run(half: &str, show: Show, global: &Global) -> Result<ExitCode> {
         "half", "turns", "recall", "precision", "silence", "tokens/useful", "median", "max"
     );
     for (name, lines) in halves {
-        let found = measure(&mut group, now, lines, &names, show)?;
+        let found = measure(&mut group, now, name, lines, &names, show)?;
         let share = |part: usize, whole: usize| {
             f64::from(u32::try_from(part).unwrap_or(0)) / f64::from(u32::try_from(whole.max(1)).unwrap_or(1))
         };
@@ -215,6 +215,7 @@ fn archive(group: &mut Group, session: &str, at: &str, user: String, agent: Stri
 fn measure(
     group: &mut Group,
     now: Time,
+    half: &str,
     lines: &str,
     names: &BTreeMap<String, String>,
     show: Show,
@@ -223,7 +224,7 @@ fn measure(
     for (number, line) in lines.lines().enumerate() {
         let Message { message, needs, also } = serde_json::from_str(line).context("a line of messages")?;
         // Each in a session of its own, so that earlier injections do not suppress later ones.
-        let caller = Caller::agent(format!("bench-{number}").parse()?, now);
+        let caller = Caller::agent(format!("{half}-{number}").parse()?, now);
         let started = Instant::now();
         let request = Request { explain: show.evidence, ..Request::new(message.clone()) };
         let turn = turn::run(&mut group.enter(&caller)?, &request)?;

@@ -170,9 +170,12 @@ fn looking_after_it() {
     let mut done = home.json(["maintain"]);
     let jobs = done.as_object_mut().unwrap().remove("jobs").unwrap();
     let names: Vec<_> = jobs.as_array().unwrap().iter().map(|job| job["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["decay", "reindex", "purge", "prune", "sessions", "logs", "conflicts", "stale"]);
+    assert_eq!(
+        names,
+        ["decay", "reindex", "purge", "prune", "sessions", "logs", "lines", "conflicts", "stale"]
+    );
     let none = json!({ "purged": 0, "archived": 0, "decayed_days": 0, "reindexed": 0, "sessions": 0, "retired": 0,
-        "contradicting": 0, "stale": 0 });
+        "lines": 0, "contradicting": 0, "stale": 0 });
     assert_eq!(done, none);
     assert_eq!(home.json(["maintain"]), json!({ "jobs": [] }), "what was done is not due");
 

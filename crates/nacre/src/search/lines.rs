@@ -54,6 +54,9 @@ const LATER_LINK_WEIGHT: f32 = 0.3;
 const READER_WEIGHT: f32 = 5.0;
 /// How many lines without a stored vector the reader compares with the question.
 const READ_LINES: usize = 20;
+/// How many lines the reader's vectors put in order for a question: with more of them, a line with other words of the same meaning
+/// passes the one that has the words, more often wrongly than rightly. A message compares all.
+const COMPARED_LINES: usize = 32;
 
 /// The weight of a question's word that the line does not have itself, but its headings or a neighbour have, or of which
 /// it has a similar one.
@@ -144,7 +147,7 @@ pub(super) fn best(
         }
     }
     if let Some(reading) = reading {
-        read_best(&mut lines, reading);
+        read_best(&mut lines, reading, if question.is_message { usize::MAX } else { COMPARED_LINES });
     }
     let order = if question.is_message { fused(&lines) } else { sorted(&lines, |line| line.score) };
     let scores: Vec<f32> =
@@ -168,7 +171,7 @@ pub(super) fn best(
             LineMatch::ByTitle => !shown[line.chunk].contains(&true),
             LineMatch::Itself => true,
         };
-        // For a message, each line is weighed by itself, so that none stands for the lines around it.
+        // A turn weighs each line by itself, also those around a line that is shown.
         let is_shown = !question.is_message && (shown[line.chunk][line.unit] || attached.contains(&place));
         if !is_hit || is_shown {
             continue;
@@ -187,10 +190,10 @@ pub(super) fn best(
     hits
 }
 
-/// Adds how near the reader finds lines to the question, compared with the farthest of them. Stored vectors of lines are
+/// Adds how near the reader finds the best lines to the question, compared with the farthest of them. Stored vectors of lines are
 /// compared; of the lines without one, the best are read. The others stay below. The reader knows English: a line in another
 /// language counts like the usual one.
-fn read_best(lines: &mut [Line<'_>], question: &LineVector) {
+fn read_best(lines: &mut [Line<'_>], question: &LineVector, most: usize) {
     let without = |line: &Line<'_>| line.nearness.is_none() && line.readable.is_some();
     let mut unread = sorted(lines, |line| line.score);
     unread.retain(|place| without(&lines[*place]));
@@ -199,10 +202,13 @@ fn read_best(lines: &mut [Line<'_>], question: &LineVector) {
     for (place, vector) in unread.into_iter().zip(LineVector::of(&texts)) {
         lines[place].nearness = Some(vector.cosine(question));
     }
-    let read = || lines.iter().filter_map(|line| line.nearness);
+    let mut compared = sorted(lines, |line| line.score);
+    compared.truncate(most);
+    let read = || compared.iter().filter_map(|place| lines[*place].nearness);
     let least = read().fold(f32::MAX, f32::min);
     let usual = read().map(|near| near - least).sum::<f32>() / read().count().max(1) as f32;
-    for line in lines {
+    for place in compared {
+        let line = &mut lines[place];
         line.score += READER_WEIGHT
             * match line.nearness {
                 Some(near) => near - least,
