@@ -205,6 +205,7 @@ if args.get("soft") or args.get("teachers"):
 if args.get("teachers"):
     z = [np.load(f) for f in args["teachers"].split(",")]
     soft = {k: np.mean([one[k] for one in z], 0) for k in ("compared", "asked", "spoken")}
+    soft["compared"] = soft["compared"][: len(compared)]  # pairs of nli.jsonl.gz come last, and may be missing
     assert [len(soft[k]) for k in soft] == [len(compared), len(asked), len(spoken)], ([len(soft[k]) for k in soft], len(compared), len(asked), len(spoken))
     helping = {(p["q"], n["texts"][i]) for n in notes for p in n["ps"] for i in p["g"]}
     means = [float(np.mean([v for pair_, v in zip(asked, soft["asked"]) if (pair_ in helping) == right])) for right in (True, False)]
