@@ -153,7 +153,7 @@ fn of_several_servers_the_one_that_can_be_written_is_used() {
     read_only(&one, true);
     let (status, error) = Member::new(&url("")).error(&["store", "The sun is high"]);
     assert_eq!((status, error["code"].as_str()), (UNAVAILABLE, Some("server_read_only")), "{error}");
-    // Who is refused learns that, and not that one of the servers is down.
+    // A refused password is named, not that one of the servers is down.
     let (status, error) = Member::new(&url("").replace("petra", "nobody")).error(&["search", "x"]);
     assert_eq!((status, error["code"].as_str()), (DENIED, Some("server_denied")), "{error}");
 }
