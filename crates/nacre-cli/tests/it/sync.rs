@@ -393,7 +393,8 @@ fn carry(random: &mut Random, from: &Path, to: &Path, whole: bool) {
         let target = to.join(&name);
         match random.below(if whole { 1 } else { 6 }) {
             1 => {}
-            2 => fs::write(&target, &bytes[..random.below(bytes.len())]).unwrap(),
+            // A process that was killed may have left an empty file.
+            2 => fs::write(&target, &bytes[..random.below(bytes.len() + 1)]).unwrap(),
             3 => fs::write(to.join(format!("copy of {}", name.to_str().unwrap())), &bytes).unwrap(),
             _ => fs::write(&target, &bytes).unwrap(),
         }
