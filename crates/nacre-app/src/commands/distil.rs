@@ -89,6 +89,14 @@ fn summary(reports: &[DistilReport], dry_run: bool) -> String {
             count(proposed, "one waits", "of them wait")
         ));
     }
+    for report in reports {
+        if let Some(limit) = &report.waits {
+            text.push_str(&format!(
+                "\nThe rest of session {} waits: {limit}",
+                line(&report.session, usize::MAX)
+            ));
+        }
+    }
     if dry_run {
         text.push_str("\nDry run: nothing was stored. Run again without --dry-run to store them.");
     }

@@ -46,6 +46,8 @@ pub(crate) struct CallOptions<'a> {
     /// Runs a call that a person approved.
     pub(super) run_approved: RunCall,
     pub(super) form: Form,
+    /// Whether its writes count against the limits of the session. Those that Nacre makes on a person's behalf don't.
+    pub(super) counts: bool,
 }
 
 /// The form of the data in an answer.
@@ -68,6 +70,8 @@ pub struct Call<'a> {
     pub(super) marked: bool,
     /// Runs a call that a person approved.
     pub(super) run_approved: RunCall,
+    /// Whether its writes count against the limits of the session.
+    pub(super) counts: bool,
 }
 
 /// How a tool's writes are handled.
@@ -118,7 +122,7 @@ impl<'a> Call<'a> {
         let member = self.view.rights().member.clone().filter(|_| caller.token.is_none());
         let row = audit::Row::new(self.name);
         let row = if let Some(member) = member { row.with("member", member) } else { row };
-        let (mode, marked) = (self.mode, self.marked);
+        let (mode, marked, counts) = (self.mode, self.marked, self.counts);
         let write = |tx: &Connection| {
             if caller.actor == Actor::Agent {
                 quarantine::check(tx, caller)?;
@@ -135,7 +139,7 @@ impl<'a> Call<'a> {
                 Origin { now, group: &name, session, source, origin: from, visibility, private, project };
             let refuses = !matches!(mode, Mode::Approved { .. });
             let mut write =
-                Write { db: tx, origin, caller, settings: &settings, row, changed: true, refuses };
+                Write { db: tx, origin, caller, settings: &settings, row, changed: true, counts, refuses };
             let value = work(&mut write)?;
             // Only the first of several writes marks the proposal.
             if let Mode::Approved { number, by } = mode
@@ -211,6 +215,8 @@ pub(crate) struct Write<'t> {
     settings: &'t Settings,
     row: audit::Row,
     changed: bool,
+    /// Whether it counts against the limits of the session.
+    counts: bool,
     /// Whether an exhausted limit refuses the write.
     refuses: bool,
 }
@@ -219,6 +225,9 @@ impl Write<'_> {
     /// Counts one call of this kind against the session's limit, or refuses it. Calls that a person approved are counted and
     /// never refused.
     pub(crate) fn spend(&self, action: Action) -> Result<()> {
+        if !self.counts {
+            return Ok(());
+        }
         match limits::spend(self.db, self.caller, self.settings, action) {
             Err(Error::SessionLimit { .. }) if !self.refuses => Ok(()),
             spent => spent,

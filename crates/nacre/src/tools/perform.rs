@@ -142,8 +142,8 @@ pub(super) fn perform<R: Request>(
     let arguments = matches!(mode, Mode::Try).then(|| arguments(&request)).transpose()?;
     let lost = if arguments.is_some() { request.loses(view)? } else { None };
     let (caller, name) = (view.caller(), tool.name);
-    let mut call =
-        Call { caller, view: view.lend(), name, mode, marked: false, run_approved: options.run_approved };
+    let CallOptions { run_approved, counts, .. } = options;
+    let mut call = Call { caller, view: view.lend(), name, mode, marked: false, run_approved, counts };
     match request.run(&mut call) {
         Ok(answer) => Ok(Outcome::Done(answer)),
         Err(Stop::Failed(error)) => Err(error),

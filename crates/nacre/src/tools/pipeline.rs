@@ -90,7 +90,12 @@ where
     let mut outcome = refused(view, tool, |view| {
         access::authorise(view, tool)?;
         let request = request(view)?;
-        perform(view, tool, request, CallOptions { approved: None, run_approved, form: Form::Whole })
+        perform(
+            view,
+            tool,
+            request,
+            CallOptions { approved: None, run_approved, form: Form::Whole, counts: true },
+        )
     })?;
     let text = redact::text(&say::<R>(&outcome, &calendar)).into_owned();
     if let Outcome::Done(answer) = &mut outcome {
@@ -122,7 +127,7 @@ pub(super) fn call_in_form(
         // Before the arguments are read: a caller without access learns nothing about them.
         access::authorise(view, tool)?;
         let arguments = access::own_group(view, arguments)?;
-        (tool.call)(view, tool, arguments, CallOptions { approved: None, run_approved, form })
+        (tool.call)(view, tool, arguments, CallOptions { approved: None, run_approved, form, counts: true })
     })?;
     redact::answer(&mut answer.data, &mut answer.text);
     view.tell_answer(tool.name, &answer.text);
@@ -162,7 +167,7 @@ pub(crate) fn run_approved(
         view,
         tool,
         arguments,
-        CallOptions { approved: Some((number, by)), run_approved, form: Form::Whole },
+        CallOptions { approved: Some((number, by)), run_approved, form: Form::Whole, counts: true },
     )?;
     // A call that changed nothing has not marked its proposal.
     match view.write(|tx| proposal::mark_approved(tx, by, number)) {

@@ -162,6 +162,48 @@ fn a_strangers_session_gives_no_rules() {
 }
 
 #[test]
+fn a_long_session_stopped_at_the_limit_of_an_agent() {
+    const LIMIT: usize = 3;
+    let names = ["Alder", "Birch", "Cedar", "Elm", "Hazel", "Juniper"];
+    let said: Vec<String> = names
+        .iter()
+        .map(|name| format!("We settled on {name} for the {} service.", name.repeat(2)))
+        .collect();
+    let mut place = Place::with("balanced", &[&format!("limits.store={LIMIT}")]);
+    let messages: Vec<(&str, &str)> = said.iter().map(|text| ("user", text.as_str())).collect();
+    import(&mut place, "long", &messages);
+    let report = run(&mut place, "long", DistilOptions::default()).unwrap();
+    assert_eq!((contents(&report), &report.waits), (said.iter().map(String::as_str).collect(), &None));
+    // A stranger's conversation is limited; the rest of it waits, and other conversations are read.
+    let mut place = Place::with("balanced", &[&format!("limits.untrusted.store={LIMIT}")]);
+    let owner = place.caller.clone();
+    place.caller.untrusted = true;
+    place.caller.session = "web".parse().unwrap();
+    let lines: Vec<_> = (1..)
+        .zip(&said)
+        .map(|(id, text)| json!({ "role": "user", "content": text, "id": format!("{id}") }))
+        .collect();
+    let lines: Vec<_> = serde_json::from_value(json!(lines)).unwrap();
+    nacre::session::append(&mut place.view(), &"web".parse().unwrap(), &lines).unwrap();
+    place.caller = owner;
+    for again in [false, true] {
+        let report = run(&mut place, "web", DistilOptions::default()).unwrap();
+        assert_eq!(report.memories.len(), if again { 0 } else { LIMIT }, "{report:?}");
+        assert!(report.waits.as_deref().is_some_and(|why| why.contains("store calls")), "{report:?}");
+    }
+    let state = nacre::status(&place.view()).unwrap().distil.unwrap();
+    assert_eq!((state.due, state.problem.is_some()), (1, true));
+    import(&mut place, "own", &[("user", "We decided to use Postgres for billing.")]);
+    assert_eq!(run(&mut place, "own", DistilOptions::default()).unwrap().memories.len(), 1);
+    // A person raises the limit.
+    let mut settings = place.home.settings().clone();
+    settings.limits.untrusted.store = 0;
+    place.home = place.home.with_settings(settings);
+    place.reopen();
+    assert_eq!(run(&mut place, "web", DistilOptions::default()).unwrap().memories.len(), said.len() - LIMIT);
+}
+
+#[test]
 fn what_was_taken_from_a_message_goes_with_it() {
     let mut place = Place::new();
     import(

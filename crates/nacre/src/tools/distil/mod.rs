@@ -68,6 +68,9 @@ pub struct DistilReport {
     pub similar: usize,
     /// How many were refused: they quote no message, or were deleted before.
     pub refused: usize,
+    /// Why the rest of the session waits: a limit is reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits: Option<String>,
 }
 
 /// A memory that was taken out of a conversation.
@@ -100,7 +103,7 @@ pub fn session(view: &mut View<'_>, given: &str, options: DistilOptions) -> Resu
     let report = run(view, &id, options);
     drop(lock);
     if !options.dry_run {
-        note_attempt(view, &id, report.as_ref().err())?;
+        note_attempt(view, &id, &report)?;
     }
     report
 }
@@ -118,7 +121,7 @@ pub(super) fn at_moment(view: &mut View<'_>, id: &SessionId, moment: DistilMomen
     match view.lock("distil.lock", Wait::No) {
         Ok(Some(_lock)) => {
             let done = run(view, id, DistilOptions::default());
-            let noted = note_attempt(view, id, done.as_ref().err());
+            let noted = note_attempt(view, id, &done);
             says(noted.and(done))
         }
         // Another process reads this group now. The session is read next time.
@@ -173,7 +176,7 @@ pub fn run_due(view: &mut View<'_>) -> Result<(usize, Option<Error>)> {
     for id in due {
         let id: SessionId = id.parse()?;
         let report = run(view, &id, DistilOptions::default());
-        note_attempt(view, &id, report.as_ref().err())?;
+        note_attempt(view, &id, &report)?;
         match report {
             Ok(_) => done += 1,
             // Another conversation may get a better answer.
@@ -188,8 +191,12 @@ pub fn run_due(view: &mut View<'_>) -> Result<(usize, Option<Error>)> {
     Ok((done, problem))
 }
 
-fn note_attempt(view: &mut View<'_>, id: &SessionId, problem: Option<&Error>) -> Result<()> {
-    let (now, problem) = (view.caller().now, problem.map(ToString::to_string));
+fn note_attempt(view: &mut View<'_>, id: &SessionId, done: &Result<DistilReport>) -> Result<()> {
+    let now = view.caller().now;
+    let problem = match done {
+        Ok(report) => report.waits.clone(),
+        Err(error) => Some(error.to_string()),
+    };
     view.write(|tx| rows::attempted(tx, id.as_str(), now, problem.as_deref()))
 }
 
@@ -207,6 +214,7 @@ fn run(view: &mut View<'_>, id: &SessionId, options: DistilOptions) -> Result<Di
         same: 0,
         similar: 0,
         refused: 0,
+        waits: None,
     };
     if options.again && !options.dry_run {
         view.write(|tx| rows::read_again(tx, id.as_str()))?;
@@ -214,7 +222,7 @@ fn run(view: &mut View<'_>, id: &SessionId, options: DistilOptions) -> Result<Di
     if !options.dry_run {
         about.store_waiting(view, &mut report)?;
     }
-    loop {
+    while report.waits.is_none() {
         let limit = if options.dry_run { usize::MAX } else { MAX_MESSAGES };
         let messages = view.read_all(|db| session::undistilled(db, id.as_str(), limit))?;
         if messages.is_empty() {
@@ -229,6 +237,9 @@ fn run(view: &mut View<'_>, id: &SessionId, options: DistilOptions) -> Result<Di
                     let accepted = read_answer(&batch, &answer).map_err(bad)?;
                     report.refused += accepted.refused;
                     about.take(view, batch.messages, accepted.found, options, &mut report)?;
+                    if report.waits.is_some() {
+                        break;
+                    }
                 }
             }
         }
@@ -336,14 +347,16 @@ impl Conversation {
                 None => match self.store(view, &memory) {
                     Ok(Some(stored)) => report.memories.push(stored),
                     Ok(None) => report.same += 1,
+                    // A limit of this session: the other sessions are read.
+                    Err(error) if error.kind() == ErrorKind::Limit => {
+                        report.waits = Some(error.to_string());
+                        return Ok(());
+                    }
                     // A person has to act, or it may work later: the memory waits.
                     Err(error)
                         if matches!(
                             error.kind(),
-                            ErrorKind::Denied
-                                | ErrorKind::Limit
-                                | ErrorKind::Unavailable
-                                | ErrorKind::Internal
+                            ErrorKind::Denied | ErrorKind::Unavailable | ErrorKind::Internal
                         ) && error.code() != "deleted_text" =>
                     {
                         return Err(error);
@@ -376,7 +389,10 @@ impl Conversation {
             task_id: None,
             cites: Some(message.clone()),
         };
-        let options = CallOptions { approved: None, run_approved: approves_nothing, form: Form::Whole };
+        // The limits stop an agent that writes too much. A stranger's text is limited here too.
+        let counts = self.caller.untrusted;
+        let options =
+            CallOptions { approved: None, run_approved: approves_nothing, form: Form::Whole, counts };
         let stored = |number, proposal| Some(DistilledMemory { message, kind, content, number, proposal });
         Ok(match perform(&mut view.enter(&self.caller)?, &STORE, request, options)? {
             Outcome::Done(answer) if answer.duplicate_of.is_some() => None,
