@@ -64,8 +64,10 @@ struct Answers {
     /// An outdated value comes before the current one, or alone.
     outdated_first: usize,
     unanswerable: usize,
-    /// Unanswerable questions without a hit.
+    /// Unanswerable questions without a hit, or with hits that are marked as weak.
     silent: usize,
+    /// Answered questions whose hits are marked as weak.
+    doubted: usize,
     kinds: BTreeMap<String, [usize; 2]>,
     #[serde(skip)]
     failed: Vec<String>,
@@ -160,19 +162,28 @@ fn home(place: &Path, settings: &[&str], global: &Global) -> Result<Group> {
 }
 
 /// Returns the texts of the hits, best first.
-fn ask(group: &mut Group, query: &str) -> Result<Vec<String>> {
+/// The texts of the hits, and whether the answer marks them as weak.
+struct Answer {
+    hits: Vec<String>,
+    is_weak: bool,
+}
+
+fn ask(group: &mut Group, query: &str) -> Result<Answer> {
     let answer =
         call(&mut group.enter(&person()?)?, "memory_search", json!({ "query": query, "limit": HITS }))?;
     let hits = answer.data["hits"].as_array().context("an answer has hits")?;
-    Ok(hits.iter().map(|hit| hit["text"].as_str().unwrap_or_default().to_owned()).collect())
+    let hits = hits.iter().map(|hit| hit["text"].as_str().unwrap_or_default().to_owned()).collect();
+    let is_weak = answer.data["note"].as_str().is_some_and(|note| note.contains("weak"));
+    Ok(Answer { hits, is_weak })
 }
 
 impl Answers {
-    fn count(&mut self, question: &Question, hits: &[String]) -> Result<()> {
+    fn count(&mut self, question: &Question, answer: &Answer) -> Result<()> {
+        let Answer { hits, is_weak } = answer;
         let (gold, stale) = (patterns(&question.gold)?, patterns(&question.stale)?);
         if gold.is_empty() {
             self.unanswerable += 1;
-            self.silent += usize::from(hits.is_empty());
+            self.silent += usize::from(hits.is_empty() || *is_weak);
             return Ok(());
         }
         let right = hits.iter().position(|hit| matches(hit, &gold));
@@ -180,6 +191,7 @@ impl Answers {
         let outdated_first = outdated.is_some_and(|outdated| right.is_none_or(|right| outdated < right));
         self.questions += 1;
         self.answered += usize::from(right.is_some());
+        self.doubted += usize::from(right.is_some() && *is_weak);
         self.first += usize::from(right == Some(0));
         self.outdated_first += usize::from(outdated_first);
         let [answered, all] = self.kinds.entry(question.kind.clone()).or_default();
@@ -245,6 +257,7 @@ impl AddAssign<&Scores> for Scores {
             sum.outdated_first += more.outdated_first;
             sum.unanswerable += more.unanswerable;
             sum.silent += more.silent;
+            sum.doubted += more.doubted;
             for (kind, [answered, all]) in &more.kinds {
                 let [sum_answered, sum_all] = sum.kinds.entry(kind.clone()).or_default();
                 *sum_answered += answered;
@@ -267,17 +280,17 @@ fn table(all: &BTreeMap<String, Scores>, list: bool) -> String {
     for (name, scores) in all.iter().chain(total.iter().map(|(name, sum)| (name, sum))) {
         let _ = writeln!(
             text,
-            "{name:20} {:>10} {:>7} {:>15} {:>8}  by kind",
-            "answered", "first", "outdated first", "silent"
+            "{name:20} {:>10} {:>7} {:>15} {:>8} {:>8}  by kind",
+            "answered", "first", "outdated first", "silent", "doubted"
         );
         for (way, _) in WAYS {
-            let Answers { questions, answered, first, outdated_first, unanswerable, silent, kinds, failed } =
-                &scores.ways[way];
+            let Answers { questions, answered, first, outdated_first, kinds, failed, .. } = &scores.ways[way];
+            let Answers { unanswerable, silent, doubted, .. } = &scores.ways[way];
             let kinds: Vec<String> =
                 kinds.iter().map(|(kind, [answered, all])| format!("{kind} {answered}/{all}")).collect();
             let _ = writeln!(
                 text,
-                "  {way:18} {answered:>4} of {questions:<3} {first:>5} {outdated_first:>15} {silent:>4}/{unanswerable}   {}",
+                "  {way:18} {answered:>4} of {questions:<3} {first:>5} {outdated_first:>15} {silent:>5}/{unanswerable} {doubted:>8}  {}",
                 kinds.join(", ")
             );
             if list && way == "hybrid" {
