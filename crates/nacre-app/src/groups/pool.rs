@@ -62,16 +62,18 @@ struct Open {
 }
 
 impl Pool {
-    pub fn new(home: Home, clock: Option<Time>) -> Pool {
+    pub fn new(home: Home, clock: Option<Time>) -> Arc<Pool> {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         // One more than cores: a write waits for the disk.
-        Pool {
-            home,
-            clock,
-            handles: (cores + 1).clamp(3, 16),
-            groups: Mutex::default(),
-            flush: Flush::default(),
-        }
+        let handles = (cores + 1).clamp(3, 16);
+        let pool = Arc::new(Pool { home, clock, handles, groups: Mutex::default(), flush: Flush::default() });
+        let own = Arc::downgrade(&pool);
+        pool.home.memory().reclaim_with(move |bytes| {
+            if let Some(pool) = own.upgrade() {
+                pool.release(bytes);
+            }
+        });
+        pool
     }
 
     pub fn now(&self) -> Time {
@@ -157,7 +159,40 @@ impl Pool {
             open.looked = Instant::now();
             open.changed.store(true, Ordering::SeqCst);
         }
-        open.idle.pop()
+        // One that has vectors in memory need not read them.
+        let best = (0..open.idle.len()).max_by_key(|place| open.idle[*place].vector_bytes())?;
+        Some(open.idle.swap_remove(best))
+    }
+
+    /// Releases the vectors of handles that are not in use, if that frees this many bytes: further handles of any group first, then
+    /// those of the groups that were used longest ago. Handles stay open, because they may have something to write.
+    fn release(&self, bytes: usize) {
+        let mut groups = self.lock();
+        let mut idle = Vec::new();
+        for (name, open) in groups.iter_mut() {
+            open.idle.sort_by_key(Group::vector_bytes);
+            let last = open.idle.len().saturating_sub(1);
+            for (place, group) in std::mem::take(&mut open.idle).into_iter().enumerate() {
+                idle.push(((place == last, open.used), name.clone(), group));
+            }
+        }
+        idle.sort_by_key(|(order, ..)| *order);
+        let mut freed = 0;
+        let is_needed = |(.., group): &&(_, _, Group)| {
+            let is_needed = freed < bytes;
+            freed += if is_needed { group.vector_bytes() } else { 0 };
+            is_needed
+        };
+        let count = idle.iter().take_while(is_needed).count();
+        let kept = idle.split_off(if freed < bytes { 0 } else { count });
+        for (_, name, group) in kept {
+            groups.entry(name).and_modify(|open| open.idle.push(group));
+        }
+        drop(groups);
+        for (_, name, mut group) in idle {
+            group.release_vectors();
+            self.give_back(&name, group);
+        }
     }
 
     fn open(&self, name: &GroupName, now: Time) -> nacre::Result<Group> {
