@@ -6,7 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use super::packed::{IDS_AT_ONCE, list};
+use super::batch::{self, NUMBERS_AT_ONCE};
 use super::{piece, state};
 use crate::base::Result;
 use crate::base::redact;
@@ -165,13 +165,10 @@ pub(crate) fn cosines_of(
 ) -> Result<()> {
     let question = quantise(question);
     let sql = "SELECT passage, data FROM embedded WHERE passage IN (SELECT CAST(value AS BIGINT) FROM json_each($1))";
-    for ids in passages.chunks(IDS_AT_ONCE) {
-        db.each(sql, [list(ids)?], |row| {
-            take(row.get(0)?, super::scan::best(row.bytes(1)?, &question));
-            Ok(ControlFlow::Continue(()))
-        })?;
-    }
-    Ok(())
+    batch::each_of(db, sql, passages, |row| {
+        take(row.get(0)?, super::scan::best(row.bytes(1)?, &question));
+        Ok(())
+    })
 }
 
 /// The same for all passages.
@@ -181,20 +178,12 @@ pub(crate) fn all_cosines(
     mut take: impl FnMut(u32, Option<f32>),
 ) -> Result<()> {
     let question = quantise(question);
-    let sql = "SELECT passage, data FROM embedded WHERE passage >= $1 ORDER BY passage LIMIT $2";
-    let mut next = 0;
-    loop {
-        let mut rows = 0;
-        db.each(sql, (next, IDS_AT_ONCE), |row| {
-            let passage: u32 = row.get(0)?;
-            (rows, next) = (rows + 1, i64::from(passage) + 1);
-            take(passage, super::scan::best(row.bytes(1)?, &question));
-            Ok(ControlFlow::Continue(()))
-        })?;
-        if rows < IDS_AT_ONCE {
-            return Ok(());
-        }
-    }
+    let sql =
+        "SELECT passage, data FROM embedded WHERE stamp > $1 AND passage >= $2 ORDER BY passage LIMIT $3";
+    batch::each_newer(db, sql, 0, NUMBERS_AT_ONCE, |_, row| {
+        take(row.get(0)?, super::scan::best(row.bytes(1)?, &question));
+        Ok(())
+    })
 }
 
 /// Returns the most bytes that the rows with a newer stamp add to the memory.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use super::packed::{IDS_AT_ONCE, list};
+use super::batch::{self, NUMBERS_AT_ONCE};
 use super::{dense, reader, scan, state};
 use crate::base::{Result, Time};
 use crate::store::Connection;
@@ -192,12 +192,10 @@ impl Lines {
     pub(crate) fn read(db: &Connection, passages: &[u32]) -> Result<Lines> {
         let mut lines = Lines { version: stored_version(db)?.unwrap_or_default(), ..Lines::default() };
         let sql = "SELECT passage, data FROM line_vectors WHERE passage IN (SELECT CAST(value AS BIGINT) FROM json_each($1))";
-        for ids in passages.chunks(IDS_AT_ONCE) {
-            db.each(sql, [list(ids)?], |row| {
-                lines.rows.insert(row.get(0)?, row.bytes(1)?.into());
-                Ok(ControlFlow::Continue(()))
-            })?;
-        }
+        batch::each_of(db, sql, passages, |row| {
+            lines.rows.insert(row.get(0)?, row.bytes(1)?.into());
+            Ok(())
+        })?;
         Ok(lines)
     }
 
@@ -248,20 +246,13 @@ pub(crate) fn nearest(
     most: usize,
 ) -> Result<Vec<u32>> {
     let mut nearest = Nearest { members, question, most, best: Vec::new() };
-    let sql = "SELECT passage, data FROM line_vectors WHERE passage >= $1 ORDER BY passage LIMIT $2";
-    let mut next = 0;
-    loop {
-        let mut rows = 0;
-        db.each(sql, (next, IDS_AT_ONCE), |row| {
-            let passage: u32 = row.get(0)?;
-            (rows, next) = (rows + 1, i64::from(passage) + 1);
-            nearest.take(passage, row.bytes(1)?);
-            Ok(ControlFlow::Continue(()))
-        })?;
-        if rows < IDS_AT_ONCE {
-            return Ok(nearest.passages());
-        }
-    }
+    let sql =
+        "SELECT passage, data FROM line_vectors WHERE stamp > $1 AND passage >= $2 ORDER BY passage LIMIT $3";
+    batch::each_newer(db, sql, 0, NUMBERS_AT_ONCE, |_, row| {
+        nearest.take(row.get(0)?, row.bytes(1)?);
+        Ok(())
+    })?;
+    Ok(nearest.passages())
 }
 
 /// The lines that are nearest to a question, each with its chunk.

@@ -6,6 +6,7 @@
 
 pub(crate) mod alike;
 pub(crate) mod analyse;
+mod batch;
 mod budget;
 mod check;
 pub(crate) mod chunk;

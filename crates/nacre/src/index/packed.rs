@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use rusqlite::MAIN_DB;
 
+use super::batch::{self, NUMBERS_AT_ONCE};
 use super::budget::{MemoryBudget, Reservation, room};
 use super::dense::{self, Dense};
 use super::lines::{self, Lines};
@@ -116,7 +117,9 @@ impl Vectors {
         let sql = "SELECT chunk, used FROM vectors ORDER BY chunk DESC LIMIT 1";
         let per_row = per_row(db).vectors;
         let rows = i64::try_from(per_row).expect("a small number");
-        let next = db.row(sql, (), |row| Ok(row.get::<i64>(0)? * rows + row.get::<i64>(1)?))?;
+        let next = db.row(sql, (), |row| {
+            Ok(row.get::<i64>(0)?.saturating_mul(rows).saturating_add(row.get::<i64>(1)?))
+        })?;
         Ok(Vectors { next: next.unwrap_or(0), held: Vec::new(), per_row, rows: Vec::new() })
     }
 
@@ -644,7 +647,7 @@ pub(super) fn each_row(
     old: &Range<u32>,
     mut take: impl FnMut(usize, &[u8]),
 ) -> Result<()> {
-    /// A server sends all rows of a statement at once: some megabytes.
+    /// Some megabytes on a server.
     const ROWS_AT_ONCE: usize = 1_024;
     if *old == (0..u32::MAX) {
         return Ok(());
@@ -652,27 +655,21 @@ pub(super) fn each_row(
     let vectors_per_row = per_row(db).vectors;
     let sql =
         "SELECT chunk, used, data FROM vectors WHERE stamp > $1 AND chunk >= $2 ORDER BY chunk LIMIT $3";
-    let mut next = 0;
-    loop {
-        let mut rows = 0;
-        db.each(sql, (stamp, next, ROWS_AT_ONCE), |row| {
-            let chunk: i64 = row.get(0)?;
-            (rows, next) = (rows + 1, chunk + 1);
-            let start = usize::try_from(chunk).unwrap_or(0) * vectors_per_row;
-            let used = usize::try_from(row.get::<i64>(1)?).unwrap_or(0).min(vectors_per_row) * VECTOR_BYTES;
-            // Shorter only if the database is damaged; a check reports that.
-            if let Some(data) = row.bytes(2)?.get(..used) {
-                take(start, data);
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
-        if rows < ROWS_AT_ONCE {
-            return Ok(());
+    batch::each_newer(db, sql, stamp, ROWS_AT_ONCE, |chunk, row| {
+        let start = usize::try_from(chunk).unwrap_or(0) * vectors_per_row;
+        let used = usize::try_from(row.get::<i64>(1)?).unwrap_or(0).min(vectors_per_row) * VECTOR_BYTES;
+        // Shorter only if the database is damaged; a check reports that.
+        if let Some(data) = row.bytes(2)?.get(..used) {
+            take(start, data);
         }
-    }
+        Ok(())
+    })
 }
 
-/// Passes the vectors of these passages to `take`, sorted by id: some of one row at a time. Those of one passage follow each other.
+/// The most rows that the vectors of one passage are in.
+const MAX_ROWS_OF_PASSAGE: usize = 4_096;
+
+/// Passes the vectors of these passages, sorted by id, to `take`: some of one row at a time. Those of one passage follow each other.
 fn each_vector(
     db: &Connection,
     passages: &[u32],
@@ -682,31 +679,23 @@ fn each_vector(
         AND id IN (SELECT CAST(value AS BIGINT) FROM json_each($1))";
     let rows = "SELECT data FROM vectors WHERE chunk IN (SELECT CAST(value AS BIGINT) FROM json_each($1)) ORDER BY chunk";
     let vectors_per_row = per_row(db).vectors;
-    for ids in passages.chunks(IDS_AT_ONCE) {
+    for ids in passages.chunks(NUMBERS_AT_ONCE) {
         let mut chunks = BTreeSet::new();
-        db.each(places, [list(ids)?], |row| {
+        batch::each_of(db, places, ids, |row| {
             let (first, last) = (row.get(0)?, row.get(1)?);
-            chunks.extend(split(first, vectors_per_row).0..=split(last, vectors_per_row).0);
-            Ok(ControlFlow::Continue(()))
+            let rows = split(first, vectors_per_row).0..=split(last, vectors_per_row).0;
+            // More only if the database is damaged.
+            chunks.extend(rows.take(MAX_ROWS_OF_PASSAGE));
+            Ok(())
         })?;
         let chunks: Vec<i64> = chunks.into_iter().collect();
-        for chunks in chunks.chunks(IDS_AT_ONCE) {
-            db.each(rows, [list(chunks)?], |row| {
-                let records = row.bytes(0)?.as_chunks::<VECTOR_BYTES>().0.iter();
-                take(&mut records.filter(|record| ids.binary_search(&scan::owner(record)).is_ok()));
-                Ok(ControlFlow::Continue(()))
-            })?;
-        }
+        batch::each_of(db, rows, &chunks, |row| {
+            let records = row.bytes(0)?.as_chunks::<VECTOR_BYTES>().0.iter();
+            take(&mut records.filter(|record| ids.binary_search(&scan::owner(record)).is_ok()));
+            Ok(())
+        })?;
     }
     Ok(())
-}
-
-/// How many numbers a list of one statement has.
-pub(super) const IDS_AT_ONCE: usize = 256;
-
-/// Returns numbers as JSON, for `json_each`.
-pub(super) fn list<T: serde::Serialize>(numbers: &[T]) -> Result<String> {
-    Ok(serde_json::to_string(numbers)?)
 }
 
 fn year_of(minute: i32) -> i16 {
