@@ -482,7 +482,7 @@ impl Space {
         Ok(())
     }
 
-    /// Passes `(passage, cosine)` to `take` for every vector of these passages, and perhaps of others. They are read from the
+    /// Passes `(passage, cosine)` to `take` for every vector of these passages, and perhaps for more. They are read from the
     /// database unless they are kept; the snapshot must be the one of the last refresh.
     pub(crate) fn all_cosines(
         &self,

@@ -188,7 +188,7 @@ fn estimate(
     const SAMPLE_ONE_IN: usize = 31;
     /// The size of a sample that is read from the database.
     const READ_SAMPLE: usize = 500;
-    let one_in = if space.is_beyond_memory() { members.len() / READ_SAMPLE | 1 } else { SAMPLE_ONE_IN };
+    let one_in = if space.is_beyond_memory() { (members.len() / READ_SAMPLE) | 1 } else { SAMPLE_ONE_IN };
     let mut cosines = vec![0.0; shared.len()];
     let sample: Vec<u32> = members.iter().copied().step_by(one_in).collect();
     use_exact_cosines(db, space, &sample, vector, &mut cosines)?;

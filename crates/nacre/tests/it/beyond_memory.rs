@@ -152,6 +152,11 @@ fn ids(found: &Value) -> Vec<String> {
     hits.iter().map(|hit| hit["message"].as_str().or(hit["id"].as_str()).unwrap().to_owned()).collect()
 }
 
+/// Returns the similarity of the best hit.
+fn similarity(found: &Value) -> Option<f64> {
+    found["hits"][0]["why"].as_array().unwrap().iter().find_map(|why| why["similarity"].as_f64())
+}
+
 fn missing(found: &Value) -> String {
     found["missing"].to_string()
 }
@@ -171,6 +176,8 @@ fn a_search_beyond_memory_missed_the_hits_that_share_words() {
             said.contains(&format!("{MESSAGES} passages")) && said.contains("raise `serve.memory`"),
             "{said}"
         );
+        // Its meaning counts as much as it does in memory.
+        assert_eq!(similarity(&full), similarity(&found), "{question}");
         let (full, found) = (ids(&full), ids(&found));
         assert_eq!(full[0], found[0], "{question}");
         let best: BTreeSet<&String> = full.iter().take(10).collect();
@@ -263,7 +270,7 @@ fn never_comes_back(engine: Engine) {
         let seen = place.search_as(&shared, question);
         assert!(seen.contains("south hangar") && !seen.contains("Wanda"), "{seen}");
     }
-    // What was superseded is found if it is asked for, and then everything is compared.
+    // A superseded memory is found if it is asked for, and then everything is compared.
     let arguments = json!({ "query": "spare zeppelin", "include_superseded": true });
     assert!(place.call("memory_search", arguments).data.to_string().contains("north hangar"));
     let found = place.call("memory_search", json!({ "query": "zeppelin owner", "type": "fact" })).data;
