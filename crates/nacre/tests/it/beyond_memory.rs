@@ -184,7 +184,6 @@ fn a_search_beyond_memory_missed_the_hits_that_share_words() {
         equal += found.iter().take(10).filter(|id| best.contains(id)).count();
         all += best.len();
     }
-    println!("{equal} of {all} of the ten best hits are the same");
     assert!(equal * 100 >= all * 95, "{equal} of {all}");
     assert_eq!(place.home.memory().used(), 0);
     assert_eq!(place.home.memory().searches_beyond(), QUESTIONS.len() as u64);
