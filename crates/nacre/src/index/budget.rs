@@ -117,7 +117,7 @@ pub(crate) fn room<T>(list: &Vec<T>, needed: usize) -> usize {
     match list.capacity() {
         0 => needed,
         present if present >= needed => present,
-        _ => needed + needed / 8,
+        _ => needed.saturating_add(needed / 8),
     }
 }
 

@@ -306,7 +306,7 @@ pub(crate) struct Space {
     passages: usize,
     average_words: f32,
     years: Vec<i16>,
-    /// The stamp of the provider's vectors and of those of lines.
+    /// The stamp of the kept vectors of the provider and of lines.
     others_stamp: i64,
     dense: Dense,
     lines: Lines,
@@ -372,10 +372,11 @@ impl Space {
         let vectors = room(&self.vectors, count.saturating_mul(VECTOR_BYTES));
         let dense = self.dense.bytes() + dense::bytes_after(db, self.others_stamp, passages)?;
         let lines = self.lines.bytes() + lines::bytes_after(db, self.others_stamp)?;
-        Ok(vectors + self.sketches.room_for(count, passages) + dense + lines)
+        let all = [vectors, self.sketches.room_for(count, passages), dense, lines];
+        Ok(all.into_iter().fold(0, usize::saturating_add))
     }
 
-    /// Makes the reservation what is in memory. The first search keeps no vectors yet, but what it has reserved for them.
+    /// Reduces the reservation to what is in memory. The first search keeps no vectors, but the reservation for them.
     fn settle_memory(&mut self) {
         if self.keeps_vectors || self.memory.limit().is_none() {
             let bytes =
