@@ -269,6 +269,9 @@ fn never_comes_back(engine: Engine) {
         let seen = place.search_as(&shared, question);
         assert!(seen.contains("south hangar") && !seen.contains("Wanda"), "{seen}");
     }
+    let request = nacre::turn::Request::new("Where did we park the spare zeppelin?");
+    let turn = nacre::turn::run(&mut place.view(), &request).unwrap().markdown;
+    assert!(turn.contains("south hangar") && !turn.contains("north hangar"), "{turn}");
     // A superseded memory is found if it is asked for, and then everything is compared.
     let arguments = json!({ "query": "spare zeppelin", "include_superseded": true });
     assert!(place.call("memory_search", arguments).data.to_string().contains("north hangar"));
