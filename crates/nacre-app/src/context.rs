@@ -12,8 +12,8 @@ use nacre::call::{GetAnswer, GetRequest};
 use nacre::redact::Redact;
 use nacre::settings::{Accept, Layer, Limits, Provider, Write};
 use nacre::{
-    Actor, Caller, Embedder, EntryId, EntryRef, Group, GroupName, Home, Outcome, Reply, Request, Role,
-    SETTINGS_FILE, Secret, SessionId, Settings, Time, View, Zone, http,
+    Actor, Caller, Embedder, EntryId, EntryRef, Group, GroupName, Home, MemoryBudget, Outcome, Reply,
+    Request, Role, SETTINGS_FILE, Secret, SessionId, Settings, Time, View, Zone, http,
 };
 use serde::Serialize;
 
@@ -400,6 +400,11 @@ pub fn settings_for_agents(global: &Global) -> Result<(Settings, Option<&'static
     let mut settings = Settings::from_layers(global.profile.as_deref(), &layers)?;
     let loosened = keep_policies(&mut settings, &own_settings(&path)?);
     Ok((settings, loosened))
+}
+
+/// Returns the same home for a server: the vectors of its groups take no more memory than the settings say.
+pub fn with_memory_limit(home: &Home) -> Home {
+    home.clone().with_memory(MemoryBudget::new(home.settings().serve.memory_bytes()))
 }
 
 /// Returns the settings of the home's own file, without flags and environment.

@@ -59,7 +59,7 @@ pub use context::{promote, turn};
 pub use group::{Group, RunDistiller, View};
 pub use index::embed::{Builtin, Embedder, http};
 pub use index::fill::EmbeddingProgress;
-pub use index::{ReembeddingProgress, Scope, embed};
+pub use index::{MemoryBudget, ReembeddingProgress, Scope, embed};
 pub use jiff::tz::TimeZone;
 pub use records::entry::{
     Counts, Data as EntryData, Entry, EntryType, MAX_CONTENT_CHARS, MAX_TAG_CHARS, MAX_TAGS, Provenance,

@@ -62,16 +62,18 @@ struct Open {
 }
 
 impl Pool {
-    pub fn new(home: Home, clock: Option<Time>) -> Pool {
+    pub fn new(home: Home, clock: Option<Time>) -> Arc<Pool> {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         // One more than cores: a write waits for the disk.
-        Pool {
-            home,
-            clock,
-            handles: (cores + 1).clamp(3, 16),
-            groups: Mutex::default(),
-            flush: Flush::default(),
-        }
+        let handles = (cores + 1).clamp(3, 16);
+        let pool = Arc::new(Pool { home, clock, handles, groups: Mutex::default(), flush: Flush::default() });
+        let own = Arc::downgrade(&pool);
+        pool.home.memory().reclaim_with(move |bytes| {
+            if let Some(pool) = own.upgrade() {
+                pool.release(bytes);
+            }
+        });
+        pool
     }
 
     pub fn now(&self) -> Time {
@@ -157,7 +159,40 @@ impl Pool {
             open.looked = Instant::now();
             open.changed.store(true, Ordering::SeqCst);
         }
-        open.idle.pop()
+        // One that has vectors in memory need not read them.
+        let best = (0..open.idle.len()).max_by_key(|place| open.idle[*place].vector_bytes())?;
+        Some(open.idle.swap_remove(best))
+    }
+
+    /// Releases the vectors of handles that are not in use, if that frees this many bytes: further handles of any group first, then
+    /// those of the groups that were used longest ago. Handles stay open, because they may have something to write.
+    fn release(&self, bytes: usize) {
+        let mut groups = self.lock();
+        let mut idle = Vec::new();
+        for (name, open) in groups.iter_mut() {
+            open.idle.sort_by_key(Group::vector_bytes);
+            let last = open.idle.len().saturating_sub(1);
+            for (place, group) in std::mem::take(&mut open.idle).into_iter().enumerate() {
+                idle.push(((place == last, open.used), name.clone(), group));
+            }
+        }
+        idle.sort_by_key(|(order, ..)| *order);
+        let mut freed = 0;
+        let is_needed = |(.., group): &&(_, _, Group)| {
+            let is_needed = freed < bytes;
+            freed += if is_needed { group.vector_bytes() } else { 0 };
+            is_needed
+        };
+        let count = idle.iter().take_while(is_needed).count();
+        let kept = idle.split_off(if freed < bytes { 0 } else { count });
+        for (_, name, group) in kept {
+            groups.entry(name).and_modify(|open| open.idle.push(group));
+        }
+        drop(groups);
+        for (_, name, mut group) in idle {
+            group.release_vectors();
+            self.give_back(&name, group);
+        }
     }
 
     fn open(&self, name: &GroupName, now: Time) -> nacre::Result<Group> {
@@ -209,4 +244,109 @@ pub async fn blocking<T: Send + 'static>(
         let source = std::io::Error::other(format!("the call failed: {panic}"));
         Err(nacre::Error::Io { path: home.path().to_owned(), source })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use nacre::{MemoryBudget, Settings};
+    use serde_json::json;
+
+    use super::*;
+
+    const PASSAGES: usize = 4_400;
+    /// The bytes of a vector. These passages have one each.
+    const VECTOR_BYTES: usize = 264;
+    const GROUPS: [&str; 3] = ["one", "two", "three"];
+
+    fn now() -> Time {
+        Time::parse("2026-01-15T12:00:00Z").unwrap()
+    }
+
+    /// Fills three groups, each with one passage about a volcano.
+    fn filled(folder: &std::path::Path) {
+        let home = Home::new(folder, Settings::default());
+        for name in GROUPS {
+            let mut group = home.group(&name.parse().unwrap(), now()).unwrap();
+            let caller = Caller::nacre(now());
+            let mut view = group.enter(&caller).unwrap();
+            let talk: String = (0..PASSAGES)
+                .map(|number| {
+                    let what = if number == 2_222 { "volcano" } else { "harbour" };
+                    let text = format!("The {what} of {name} was painted for day {number}");
+                    format!(
+                        "{}\n",
+                        json!({ "id": number.to_string(), "session": "s", "role": "user", "text": text })
+                    )
+                })
+                .collect();
+            nacre::session::import_transcript(&mut view, talk.as_bytes(), "talk", |_| {}).unwrap();
+        }
+    }
+
+    /// A pool whose memory fits this many of the groups.
+    fn pool(folder: &std::path::Path, groups: usize) -> Arc<Pool> {
+        let budget = MemoryBudget::new(groups * PASSAGES * VECTOR_BYTES * 5 / 4);
+        Pool::new(Home::new(folder, Settings::default()).with_memory(budget), Some(now()))
+    }
+
+    /// Searches a group. Returns whether everything was compared.
+    async fn ask(pool: &Arc<Pool>, name: &str) -> bool {
+        let who = Requester { caller: Caller::nacre(now()), group: name.parse().unwrap() };
+        let arguments = json!({ "query": "Which volcano was painted?", "scope": ["sessions"] });
+        let found = pool.ask(who, |view| nacre::call(view, "memory_search", arguments)).await.unwrap().data;
+        let text = found["hits"][0]["text"].as_str().unwrap();
+        assert!(text.contains(&format!("volcano of {name}")), "{found}");
+        !found["missing"].to_string().contains("serve.memory")
+    }
+
+    #[tokio::test]
+    async fn groups_in_turn_did_not_free_the_memory_of_those_before() {
+        let folder = tempfile::tempdir().unwrap();
+        filled(folder.path());
+        let pool = pool(folder.path(), 1);
+        for _ in 0..2 {
+            for name in GROUPS {
+                // The first search of a handle keeps nothing, the second does.
+                for _ in 0..2 {
+                    assert!(ask(&pool, name).await, "{name}");
+                    assert!(pool.home.memory().used() <= pool.home.memory().limit());
+                }
+            }
+        }
+        assert_eq!(pool.home.memory().searches_beyond(), 0);
+        pool.close(now());
+        assert_eq!(pool.home.memory().used(), 0);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+    async fn parallel_calls_used_more_memory_than_the_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        filled(folder.path());
+        let pool = pool(folder.path(), 2);
+        let most = Arc::new(AtomicUsize::new(0));
+        let calls = (0..8).map(|number| {
+            let (pool, most) = (pool.clone(), most.clone());
+            tokio::spawn(async move {
+                let mut complete = 0;
+                for round in 0..6 {
+                    complete += usize::from(ask(&pool, GROUPS[(number + round) % 3]).await);
+                    most.fetch_max(pool.home.memory().used(), Ordering::SeqCst);
+                }
+                complete
+            })
+        });
+        let mut complete = 0;
+        for call in calls.collect::<Vec<_>>() {
+            complete += call.await.unwrap();
+        }
+        let budget = pool.home.memory();
+        assert!((1..=budget.limit()).contains(&most.load(Ordering::SeqCst)), "{most:?}");
+        assert_eq!(complete as u64 + budget.searches_beyond(), 8 * 6);
+        // A group is complete again once nobody else needs the memory.
+        assert!(ask(&pool, GROUPS[0]).await);
+        pool.close(now());
+        assert_eq!(pool.home.memory().used(), 0);
+    }
 }

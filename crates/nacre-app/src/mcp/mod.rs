@@ -77,9 +77,10 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
         project_folder: context::working_project(),
         ..Caller::agent(context.session(), context.now())
     };
-    let own = ClientSeat::new(&context.home, &context.global.group, caller, context.global.now);
-    let server = Server::new(&context.home, Seat::ClientSeat(own.clone()));
-    if context.home.embedder().is_some() {
+    let home = context::with_memory_limit(&context.home);
+    let own = ClientSeat::new(&home, &context.global.group, caller, context.global.now);
+    let server = Server::new(&home, Seat::ClientSeat(own.clone()));
+    if home.embedder().is_some() {
         own.begin_behind();
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;

@@ -93,7 +93,7 @@ impl Seat {
 /// The seat of one client.
 #[derive(Clone)]
 pub struct ClientSeat {
-    home: Home,
+    home: Arc<Home>,
     name: GroupName,
     caller: Arc<Caller>,
     /// The folder of the project that the client reports.
@@ -109,7 +109,7 @@ pub struct ClientSeat {
 
 impl ClientSeat {
     pub fn new(home: &Home, name: &GroupName, caller: Caller, clock: Option<Time>) -> ClientSeat {
-        let (home, name, caller) = (home.clone(), name.clone(), Arc::new(caller));
+        let (home, name, caller) = (Arc::new(home.clone()), name.clone(), Arc::new(caller));
         let root = Arc::default();
         let (group, flush, behind) = (Arc::default(), Flush::default(), Arc::default());
         ClientSeat { home, name, caller, root, clock, group, flush, behind }

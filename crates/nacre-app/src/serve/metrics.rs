@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
-use nacre::ServerFigures;
+use nacre::{MemoryBudget, ServerFigures};
 
 /// Upper bounds of the latency buckets, in milliseconds.
 const BUCKETS: [u64; 10] = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 10_000];
@@ -144,13 +144,30 @@ pub fn server(figures: &ServerFigures) -> String {
         ),
         ("nacre_db_bytes", "gauge", "Size of the database with all groups.", shown(figures.bytes)),
     ];
-    let mut text = String::new();
-    for (name, kind, help, value) in rows {
-        if let Some(value) = value {
-            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
-        }
-    }
-    text
+    let present = rows.into_iter().filter_map(|(name, kind, help, value)| Some((name, kind, help, value?)));
+    present.map(row).collect()
+}
+
+/// Returns the memory that vectors take, in the same format.
+pub fn memory(budget: &MemoryBudget) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "bytes and counts")]
+    let (used, limit, beyond) =
+        (budget.used() as f64, budget.limit() as f64, budget.searches_beyond() as f64);
+    let rows = [
+        ("nacre_vector_memory_bytes", "gauge", "Memory reserved for the vectors of open groups.", used),
+        ("nacre_vector_memory_limit_bytes", "gauge", "The most that they may take; 0 means no limit.", limit),
+        (
+            "nacre_searches_beyond_memory_total",
+            "counter",
+            "Searches that read vectors from the database because they did not fit.",
+            beyond,
+        ),
+    ];
+    rows.map(row).concat()
+}
+
+fn row((name, kind, help, value): (&str, &str, &str, f64)) -> String {
+    format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

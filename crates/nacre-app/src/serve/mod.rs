@@ -55,7 +55,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Serve;
-use crate::context::Context;
+use crate::context::{self, Context};
 use crate::groups::pool::Pool;
 use crate::groups::who::Principal;
 #[cfg(debug_assertions)]
@@ -87,8 +87,9 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
         let oidc = provider(context, args)?;
         allow(address, &tokens, args)?;
         let scheme = if tls.is_some() { "https" } else { "http" };
+        let home = context::with_memory_limit(&context.home);
         let state = Arc::new(State {
-            pool: Arc::new(Pool::new(context.home.clone(), context.global.now)),
+            pool: Pool::new(home.clone(), context.global.now),
             hosts: hosts::Hosts::new(
                 address,
                 scheme,
@@ -105,7 +106,7 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
             stop: CancellationToken::new(),
             #[cfg(debug_assertions)]
             fixtures: args.fixtures,
-            home: context.home.clone(),
+            home,
             tokens,
             oidc,
         });
@@ -193,7 +194,8 @@ async fn metrics(
     }
     let home = state.home.clone();
     let figures = tokio::task::spawn_blocking(move || nacre::team::figures(&home)).await.ok().flatten();
-    (state.metrics.text() + &figures.as_ref().map_or_else(String::new, metrics::server)).into_response()
+    let server = figures.as_ref().map_or_else(String::new, metrics::server);
+    (state.metrics.text() + &metrics::memory(state.home.memory()) + &server).into_response()
 }
 
 /// Refuses figures about everybody's calls: their number and times tell what private sessions and other groups do.

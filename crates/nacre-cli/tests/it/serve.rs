@@ -785,7 +785,11 @@ fn figures_of_all_groups_were_shown_to_any_token() {
         }
     }
     let admin = served.token("admin", &["--role", "admin", "--any-group", "--private"]);
-    assert_eq!(served.ask("GET", "/metrics", &[("Authorization", &admin)], "").status, 200);
+    let metrics = served.ask("GET", "/metrics", &[("Authorization", &admin)], "");
+    assert_eq!(metrics.status, 200);
+    for line in ["nacre_vector_memory_limit_bytes 1073741824", "nacre_searches_beyond_memory_total 0"] {
+        assert!(metrics.body.contains(line), "{}", metrics.body);
+    }
     assert_eq!(served.own("GET", "/v1/recalls", &Value::Null).status, 200);
 }
 

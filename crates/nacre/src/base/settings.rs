@@ -39,6 +39,7 @@ pub struct Settings {
     pub tools: Tools,
     pub telemetry: Telemetry,
     pub sync: SyncSettings,
+    pub serve: ServeSettings,
     pub plugins: BTreeMap<String, Plugin>,
 }
 
@@ -273,6 +274,20 @@ pub struct SyncSettings {
     pub groups: Vec<String>,
     pub private: bool,
     pub minutes: u64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct ServeSettings {
+    pub memory: usize,
+}
+
+impl ServeSettings {
+    /// Returns the most bytes that vectors may take in memory; 0 means no limit.
+    pub fn memory_bytes(self) -> usize {
+        self.memory.saturating_mul(1 << 20)
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

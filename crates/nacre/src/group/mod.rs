@@ -118,7 +118,8 @@ impl Group {
         };
         let owner = Owner { group: name, collection: None };
         let location = location(server, folder.join(DATABASE_FILE));
-        let memory = Database::open(location, owner, &records.schema, &settings, now)?;
+        let budget = services.memory.clone();
+        let memory = Database::open(location, owner, &records.schema, &settings, budget, now)?;
         let (server, collections, kept) = (server.cloned(), BTreeMap::new(), HandleState::default());
         let mut group =
             Group { folder, server, files, settings, records, memory, collections, events, services, kept };
@@ -195,6 +196,17 @@ impl Group {
     /// calls it when it is idle.
     pub fn flush(&mut self) {
         self.memory.flush_rest();
+    }
+
+    /// Returns the bytes of memory that this handle has reserved for vectors.
+    pub fn vector_bytes(&self) -> usize {
+        self.memory.vector_bytes() + self.collections.values().map(Database::vector_bytes).sum::<usize>()
+    }
+
+    /// Drops the vectors that this handle has in memory; the next search reads them again.
+    pub fn release_vectors(&mut self) {
+        self.memory.release_vectors();
+        self.collections.values_mut().for_each(Database::release_vectors);
     }
 
     /// Registers a listener for every event of this handle, after the commit.
@@ -533,13 +545,14 @@ impl<'g> View<'g> {
     /// Returns the database of a collection, and opens it if needed.
     pub(crate) fn collection(&mut self, path: PathBuf, owner: Owner) -> Result<&mut Database> {
         let now = self.caller.now;
-        let Group { collections, settings, records, server, .. } = &mut *self.group;
+        let Group { collections, settings, records, server, services, .. } = &mut *self.group;
         let name = owner.collection.clone().expect("a collection has a name");
         if let Some(open) = collections.get_mut(&name) {
             open.refresh(now)?;
         } else {
             let location = location(server.as_ref(), path);
-            let opened = Database::open(location, owner, &records.schema, settings, now)?;
+            let budget = services.memory.clone();
+            let opened = Database::open(location, owner, &records.schema, settings, budget, now)?;
             collections.insert(name.clone(), opened);
         }
         Ok(collections.get_mut(&name).expect("just put there"))

@@ -1,9 +1,10 @@
-//! External programs and models that a group may use.
+//! External programs and models that a group may use, and the memory that it shares with other groups.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::BriefPlugin;
+use crate::index::MemoryBudget;
 use crate::index::embed::{Embedder, http};
 
 /// Runs the program that takes memories out of conversations, or says why it failed.
@@ -23,4 +24,6 @@ pub(crate) struct Services {
     /// Set by a file watcher when a document may have changed. Without a watcher, every search checks the
     /// documents.
     pub(crate) changed: Option<Arc<AtomicBool>>,
+    /// The memory that the vectors of all groups may take together.
+    pub(crate) memory: Arc<MemoryBudget>,
 }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::packed::Space;
+use super::packed::{Space, each_row};
 use super::{flag, postings, scan};
 use crate::base::Result;
 use crate::store::{Connection, Engine};
@@ -144,13 +144,16 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
 /// Compares marks and vectors with the passages they belong to.
 fn check_packed(db: &Connection) -> Result<Vec<String>> {
     let mut space = Space::default();
-    space.refresh_all(db)?;
+    space.refresh_marks(db)?;
     let mut pieces: Vec<i64> = vec![0; space.marks().len()];
-    for record in space.vectors() {
-        if let Some(count) = pieces.get_mut(scan::owner(record) as usize) {
-            *count += 1;
+    // The vectors of a large memory are not kept.
+    each_row(db, 0, &space.old(), |_, data| {
+        for record in data.as_chunks::<{ scan::VECTOR_BYTES }>().0 {
+            if let Some(count) = pieces.get_mut(scan::owner(record) as usize) {
+                *count += 1;
+            }
         }
-    }
+    })?;
     let (mut wrong_marks, mut wrong_vectors, mut known) = (0, 0, 0);
     db.each("SELECT id, live, pieces FROM passages", (), |row| {
         let id = usize::try_from(row.get::<i64>(0)?).unwrap_or(0);

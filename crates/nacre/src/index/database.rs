@@ -12,7 +12,7 @@ use crate::base::caller::Visibility;
 use crate::base::ids::{CollectionName, GroupName};
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time, files};
-use crate::index::{self, Language, Lexicon, Schema, Space, lines};
+use crate::index::{self, Language, Lexicon, MemoryBudget, Schema, Space, lines};
 use crate::store::audit;
 use crate::store::visibility;
 use crate::store::{Connection, Damage, Db, Engine, Scope, Server};
@@ -90,6 +90,7 @@ impl Database {
         owner: Owner,
         schema: &'static Schema,
         settings: &Settings,
+        memory: Arc<MemoryBudget>,
         now: Time,
     ) -> Result<Database> {
         let language = settings.search.language();
@@ -115,7 +116,7 @@ impl Database {
             identity,
             flushed: None,
             unflushed: false,
-            space: RefCell::default(),
+            space: RefCell::new(Space::new(memory)),
             lexicon: Lexicon::default(),
         };
         database.after_open()?;
@@ -140,7 +141,7 @@ impl Database {
         {
             return Err(Error::HomeMoved { path: path.clone() });
         }
-        self.space = RefCell::default();
+        self.space.get_mut().clear();
         self.db = self.location.open(&self.owner, self.schema, there, &self.private, now)?;
         (self.public, self.shared) = (false, OnceCell::new());
         self.identity = self.location.identity(&self.owner)?;
@@ -245,6 +246,16 @@ impl Database {
         let mut space = self.space.borrow_mut();
         space.refresh(&db).map_err(|error| error.at(&self.path))?;
         Ok(Snapshot { db, space })
+    }
+
+    /// Returns the bytes that are reserved for the vectors in memory.
+    pub(crate) fn vector_bytes(&self) -> usize {
+        self.space.borrow().reserved()
+    }
+
+    /// Drops the copy in memory; the next search reads it again.
+    pub(crate) fn release_vectors(&mut self) {
+        self.space.get_mut().clear();
     }
 
     /// Adds the views by which a write on behalf of a shared session checks what that session sees.

@@ -6,6 +6,7 @@
 
 use std::ops::ControlFlow;
 
+use super::batch::{self, NUMBERS_AT_ONCE};
 use super::{piece, state};
 use crate::base::Result;
 use crate::base::redact;
@@ -155,11 +156,51 @@ pub(crate) fn quantise(vector: &[f32]) -> (f32, Vec<i8>) {
     (scale, components)
 }
 
+/// Passes `(passage, cosine)` to `take` for the best vector of each of these passages, sorted by id.
+pub(crate) fn cosines_of(
+    db: &Connection,
+    passages: &[u32],
+    question: &[f32],
+    mut take: impl FnMut(u32, Option<f32>),
+) -> Result<()> {
+    let question = quantise(question);
+    let sql = "SELECT passage, data FROM embedded WHERE passage IN (SELECT CAST(value AS BIGINT) FROM json_each($1))";
+    batch::each_of(db, sql, passages, |row| {
+        take(row.get(0)?, super::scan::best(row.bytes(1)?, &question));
+        Ok(())
+    })
+}
+
+/// The same for all passages.
+pub(crate) fn all_cosines(
+    db: &Connection,
+    question: &[f32],
+    mut take: impl FnMut(u32, Option<f32>),
+) -> Result<()> {
+    let question = quantise(question);
+    let sql =
+        "SELECT passage, data FROM embedded WHERE stamp > $1 AND passage >= $2 ORDER BY passage LIMIT $3";
+    batch::each_newer(db, sql, 0, NUMBERS_AT_ONCE, |_, row| {
+        take(row.get(0)?, super::scan::best(row.bytes(1)?, &question));
+        Ok(())
+    })
+}
+
+/// Returns the most bytes that the rows with a newer stamp add to the memory.
+pub(super) fn bytes_after(db: &Connection, stamp: i64, passages: usize) -> Result<usize> {
+    let sql = "SELECT coalesce(sum(length(data)), 0) FROM embedded WHERE stamp > $1";
+    let bytes: usize = db.one(sql, [stamp], |row| row.get(0))?;
+    // The list doubles when it grows.
+    Ok(if bytes == 0 { 0 } else { bytes + 2 * passages * size_of::<Box<[u8]>>() })
+}
+
 /// The provider's vectors in memory, by passage.
 #[derive(Default)]
 pub(crate) struct Dense {
     model: String,
     rows: Vec<Box<[u8]>>,
+    /// The sum of their lengths.
+    bytes: usize,
 }
 
 impl Dense {
@@ -174,9 +215,16 @@ impl Dense {
             if self.rows.len() <= passage {
                 self.rows.resize(passage + 1, Box::default());
             }
-            self.rows[passage] = row.bytes(1)?.into();
+            let row: Box<[u8]> = row.bytes(1)?.into();
+            self.bytes = self.bytes + row.len() - self.rows[passage].len();
+            self.rows[passage] = row;
             Ok(ControlFlow::Continue(()))
         })
+    }
+
+    /// Returns the bytes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes + self.rows.capacity() * size_of::<Box<[u8]>>()
     }
 
     /// Tells whether there are vectors that can be compared with this model's query vectors.

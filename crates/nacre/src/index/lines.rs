@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use super::batch::{self, NUMBERS_AT_ONCE};
 use super::{dense, reader, scan, state};
 use crate::base::{Result, Time};
 use crate::store::Connection;
@@ -151,6 +152,15 @@ pub(crate) fn progress(db: &Connection, version: &str) -> Result<Progress> {
     Ok(Progress { made, all: if is_ours && bytes(db)? >= MAX_BYTES { made } else { all } })
 }
 
+/// The bytes that a row takes in memory beside its vectors.
+const ROW_BYTES: usize = 48;
+
+/// Returns the most bytes that the rows with a newer stamp add to the memory.
+pub(super) fn bytes_after(db: &Connection, stamp: i64) -> Result<usize> {
+    let sql = "SELECT coalesce(sum(length(data)), 0), count(*) FROM line_vectors WHERE stamp > $1";
+    db.one(sql, [stamp], |row| Ok(row.get::<usize>(0)? + row.get::<usize>(1)? * ROW_BYTES))
+}
+
 /// The vectors of lines in memory, by passage.
 #[derive(Default)]
 pub(crate) struct Lines {
@@ -176,6 +186,22 @@ impl Lines {
         self.rows.retain(|passage, _| exists(*passage));
         self.bytes = self.rows.values().map(|row| row.len()).sum();
         Ok(())
+    }
+
+    /// Reads the vectors of these chunks, for a search that finds none in memory.
+    pub(crate) fn read(db: &Connection, passages: &[u32]) -> Result<Lines> {
+        let mut lines = Lines { version: stored_version(db)?.unwrap_or_default(), ..Lines::default() };
+        let sql = "SELECT passage, data FROM line_vectors WHERE passage IN (SELECT CAST(value AS BIGINT) FROM json_each($1))";
+        batch::each_of(db, sql, passages, |row| {
+            lines.rows.insert(row.get(0)?, row.bytes(1)?.into());
+            Ok(())
+        })?;
+        Ok(lines)
+    }
+
+    /// Returns the bytes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes + self.rows.len() * ROW_BYTES
     }
 
     /// Tells whether vectors of this version can be used.
@@ -206,18 +232,52 @@ impl Lines {
 
     /// Returns the chunks of the lines that are nearest to a question, at most `most`.
     pub(crate) fn nearest(&self, members: &[u32], question: &LineVector, most: usize) -> Vec<u32> {
-        let mut best: Vec<(f32, u32)> = Vec::new();
-        for (passage, row) in &self.rows {
-            if members.binary_search(passage).is_err() {
-                continue;
-            }
-            scan::each_cosine(row, question.0, &question.1, |_, cosine| best.push((cosine, *passage)));
-            if best.len() > 4 * most {
-                keep_best(&mut best, most);
-            }
+        let mut nearest = Nearest { members, question, most, best: Vec::new() };
+        self.rows.iter().for_each(|(passage, row)| nearest.take(*passage, row));
+        nearest.passages()
+    }
+}
+
+/// Returns the same by the stored vectors, which are read some at a time.
+pub(crate) fn nearest(
+    db: &Connection,
+    members: &[u32],
+    question: &LineVector,
+    most: usize,
+) -> Result<Vec<u32>> {
+    let mut nearest = Nearest { members, question, most, best: Vec::new() };
+    let sql =
+        "SELECT passage, data FROM line_vectors WHERE stamp > $1 AND passage >= $2 ORDER BY passage LIMIT $3";
+    batch::each_newer(db, sql, 0, NUMBERS_AT_ONCE, |_, row| {
+        nearest.take(row.get(0)?, row.bytes(1)?);
+        Ok(())
+    })?;
+    Ok(nearest.passages())
+}
+
+/// The lines that are nearest to a question, each with its chunk.
+struct Nearest<'a> {
+    members: &'a [u32],
+    question: &'a LineVector,
+    most: usize,
+    best: Vec<(f32, u32)>,
+}
+
+impl Nearest<'_> {
+    fn take(&mut self, passage: u32, row: &[u8]) {
+        let Nearest { members, question, most, best } = self;
+        if members.binary_search(&passage).is_err() {
+            return;
         }
-        keep_best(&mut best, most);
-        best.into_iter().map(|(_, passage)| passage).collect()
+        scan::each_cosine(row, question.0, &question.1, |_, cosine| best.push((cosine, passage)));
+        if best.len() > 4 * *most {
+            keep_best(best, *most);
+        }
+    }
+
+    fn passages(mut self) -> Vec<u32> {
+        keep_best(&mut self.best, self.most);
+        self.best.into_iter().map(|(_, passage)| passage).collect()
     }
 }
 

@@ -6,6 +6,8 @@
 
 pub(crate) mod alike;
 pub(crate) mod analyse;
+mod batch;
+mod budget;
 mod check;
 pub(crate) mod chunk;
 pub(crate) mod database;
@@ -30,6 +32,7 @@ mod state;
 mod write;
 
 pub(crate) use analyse::Language;
+pub use budget::MemoryBudget;
 pub(crate) use check::check;
 pub(crate) use lexicon::Lexicon;
 pub(crate) use lookup::having_any;
@@ -39,6 +42,7 @@ pub(crate) use passage::{EXCHANGE, Passage, Slice, Standing};
 pub(crate) use renew::{Documents, Schema, after_write, before_write, is_due, rebuild, upgrade};
 pub(crate) use scan::Quantised;
 pub use scope::Scope;
+#[cfg(test)]
 pub(crate) use sketch::MAX_EXACT_VECTORS;
 pub use state::ReembeddingProgress;
 pub(crate) use state::{language, last_stamp as stamp, made_by, renewed, stale};

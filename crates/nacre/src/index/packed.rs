@@ -1,14 +1,17 @@
 //! Packed records, many to a row: marks by passage id, vectors in order of insertion. A write touches only
 //! the pages of its record; a reader reads whole rows, and only those with a newer stamp than its copy.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 
 use rusqlite::MAIN_DB;
 
-use super::dense::Dense;
-use super::lines::Lines;
+use super::batch::{self, NUMBERS_AT_ONCE};
+use super::budget::{MemoryBudget, Reservation, room};
+use super::dense::{self, Dense};
+use super::lines::{self, Lines};
 use super::mark::{self, Mark};
 use super::scan::{self, Quantised, VECTOR_BYTES};
 use super::sketch::{MAX_EXACT_VECTORS, Sketches};
@@ -114,7 +117,9 @@ impl Vectors {
         let sql = "SELECT chunk, used FROM vectors ORDER BY chunk DESC LIMIT 1";
         let per_row = per_row(db).vectors;
         let rows = i64::try_from(per_row).expect("a small number");
-        let next = db.row(sql, (), |row| Ok(row.get::<i64>(0)? * rows + row.get::<i64>(1)?))?;
+        let next = db.row(sql, (), |row| {
+            Ok(row.get::<i64>(0)?.saturating_mul(rows).saturating_add(row.get::<i64>(1)?))
+        })?;
         Ok(Vectors { next: next.unwrap_or(0), held: Vec::new(), per_row, rows: Vec::new() })
     }
 
@@ -280,7 +285,11 @@ fn split(number: i64, rows: usize) -> (i64, usize) {
     (number.div_euclid(rows), usize::try_from(number.rem_euclid(rows)).expect("below the number of rows"))
 }
 
-/// The marks and vectors of a database, in memory.
+/// The most passages whose vectors a search reads one by one if they are not in memory.
+const MAX_READ_PASSAGES: usize = 4_000;
+
+/// The marks and vectors of a database, in memory. If the vectors do not fit into the budget, none is kept, and searches read them
+/// from the database.
 #[derive(Default)]
 pub(crate) struct Space {
     stamp: i64,
@@ -297,14 +306,32 @@ pub(crate) struct Space {
     passages: usize,
     average_words: f32,
     years: Vec<i16>,
+    /// The stamp of the kept vectors of the provider and of lines.
+    others_stamp: i64,
     dense: Dense,
     lines: Lines,
     sketches: Sketches,
     /// The passages whose vectors come from another version's model; they are skipped.
     old: Range<u32>,
+    /// The memory for everything but the marks.
+    memory: Reservation,
+    /// The bytes that the vectors would take, if they do not fit.
+    beyond: Option<usize>,
 }
 
 impl Space {
+    pub(crate) fn new(budget: Arc<MemoryBudget>) -> Space {
+        Space { memory: Reservation::new(budget), ..Space::default() }
+    }
+
+    /// Drops everything, so that the next search reads it again.
+    pub(crate) fn clear(&mut self) {
+        let mut memory = std::mem::take(&mut self.memory);
+        *self = Space { keeps_vectors: self.keeps_vectors, ..Space::default() };
+        memory.resize(0);
+        self.memory = memory;
+    }
+
     /// Refreshes the copy from the database for a search: only changed rows are read.
     pub(crate) fn refresh(&mut self, db: &Connection) -> Result<()> {
         let is_first = self.stamp == 0;
@@ -312,24 +339,77 @@ impl Space {
         // A server sends all rows at once.
         let is_file = matches!(db.engine(), Engine::Sqlite(_));
         self.keeps_vectors |= !is_first || !is_file || self.passages > MAX_EXACT_VECTORS;
-        if self.keeps_vectors { self.refresh_vectors(db) } else { Ok(()) }
+        if !self.make_room(db)? {
+            self.drop_vectors();
+            self.memory.count_search_beyond();
+            return Ok(());
+        }
+        self.refresh_others(db)?;
+        if self.keeps_vectors {
+            self.refresh_vectors(db)?;
+        }
+        self.settle_memory();
+        Ok(())
+    }
+
+    /// Reserves memory for the vectors of this snapshot. Returns false if they do not fit.
+    fn make_room(&mut self, db: &Connection) -> Result<bool> {
+        if self.memory.limit().is_none() || (self.beyond.is_none() && self.others_stamp == self.stamp) {
+            return Ok(true);
+        }
+        // The database is asked again only when as much as before would fit.
+        if self.beyond.is_some_and(|bytes| !self.memory.resize(bytes)) {
+            return Ok(false);
+        }
+        let bytes = self.bytes_of(db)?;
+        self.beyond = (!self.memory.resize(bytes)).then_some(bytes);
+        Ok(self.beyond.is_none())
+    }
+
+    /// Returns the most bytes that the vectors of this snapshot take in memory.
+    fn bytes_of(&self, db: &Connection) -> Result<usize> {
+        let (count, passages) = (count(db)?, self.marks.len());
+        let vectors = room(&self.vectors, count.saturating_mul(VECTOR_BYTES));
+        let dense = self.dense.bytes() + dense::bytes_after(db, self.others_stamp, passages)?;
+        let lines = self.lines.bytes() + lines::bytes_after(db, self.others_stamp)?;
+        let all = [vectors, self.sketches.room_for(count, passages), dense, lines];
+        Ok(all.into_iter().fold(0, usize::saturating_add))
+    }
+
+    /// Reduces the reservation to what is in memory. The first search keeps no vectors, but the reservation for them.
+    fn settle_memory(&mut self) {
+        if self.keeps_vectors || self.memory.limit().is_none() {
+            let bytes =
+                self.vectors.capacity() + self.sketches.bytes() + self.dense.bytes() + self.lines.bytes();
+            debug_assert!(self.memory.limit().is_none() || bytes <= self.memory.bytes(), "reserved before");
+            self.memory.resize(bytes);
+        }
+    }
+
+    fn drop_vectors(&mut self) {
+        (self.vectors, self.sketches) = Default::default();
+        (self.dense, self.lines) = Default::default();
+        (self.vectors_stamp, self.others_stamp) = (0, 0);
+        self.memory.resize(0);
     }
 
     /// Refreshes the copy from the database, vectors included.
-    pub(crate) fn refresh_all(&mut self, db: &Connection) -> Result<()> {
-        self.refresh_marks(db)?;
+    #[cfg(test)]
+    fn refresh_all(&mut self, db: &Connection) -> Result<()> {
+        self.refresh(db)?;
         self.keeps_vectors = true;
         self.refresh_vectors(db)
     }
 
-    fn refresh_marks(&mut self, db: &Connection) -> Result<()> {
+    /// Reads the marks that changed since they were read last.
+    pub(super) fn refresh_marks(&mut self, db: &Connection) -> Result<()> {
         let marks_per_row = per_row(db).marks;
         let (now, start) = state::last_stamp_and_start(db)?;
         if now == self.stamp && start == self.start {
             return Ok(());
         }
         if now < self.stamp || start != self.start || number(db, EPOCH_KEY)? > self.stamp {
-            *self = Space { keeps_vectors: self.keeps_vectors, ..Space::default() };
+            self.clear();
         }
         self.start = start;
         let old = state::old(db)?;
@@ -349,12 +429,21 @@ impl Space {
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        self.dense.refresh(db, self.stamp)?;
-        let Space { marks, lines, .. } = self;
-        let exists = |id: u32| marks.get(id as usize).is_some_and(|mark| mark.flags != 0);
-        lines.refresh(db, self.stamp, exists)?;
         self.stamp = now;
         self.summarise();
+        Ok(())
+    }
+
+    /// Reads the provider's vectors and those of lines that changed since they were read last.
+    fn refresh_others(&mut self, db: &Connection) -> Result<()> {
+        if self.others_stamp == self.stamp {
+            return Ok(());
+        }
+        self.dense.refresh(db, self.others_stamp)?;
+        let Space { marks, lines, .. } = self;
+        let exists = |id: u32| marks.get(id as usize).is_some_and(|mark| mark.flags != 0);
+        lines.refresh(db, self.others_stamp, exists)?;
+        self.others_stamp = self.stamp;
         Ok(())
     }
 
@@ -362,6 +451,10 @@ impl Space {
     fn refresh_vectors(&mut self, db: &Connection) -> Result<()> {
         if self.vectors_stamp == self.stamp {
             return Ok(());
+        }
+        if self.memory.limit().is_some() {
+            let room = room(&self.vectors, count(db)?.saturating_mul(VECTOR_BYTES));
+            self.vectors.reserve_exact(room.saturating_sub(self.vectors.len()));
         }
         let mut sketched = Vec::new();
         let Space { vectors, old, .. } = self;
@@ -390,15 +483,19 @@ impl Space {
         Ok(())
     }
 
-    /// Passes `(passage, cosine)` to `take` for every vector. They are read from the database unless they are kept; the
-    /// snapshot must be the one of the last refresh.
+    /// Passes `(passage, cosine)` to `take` for every vector of these passages, and perhaps for more. They are read from the
+    /// database unless they are kept; the snapshot must be the one of the last refresh.
     pub(crate) fn all_cosines(
         &self,
         db: &Connection,
+        members: &[u32],
         question: &Quantised,
         mut take: impl FnMut(u32, f32),
     ) -> Result<()> {
-        if self.keeps_vectors {
+        if self.reads_singly(members) {
+            return self.cosines(db, members, question, take);
+        }
+        if self.keeps_vectors && self.beyond.is_none() {
             scan::cosines(self.vectors(), question, take);
             return Ok(());
         }
@@ -407,6 +504,31 @@ impl Space {
             let current = records.filter(|record| !self.old.contains(&scan::owner(record)));
             scan::cosines(current, question, &mut take);
         })
+    }
+
+    /// Tells whether the vectors of these passages are read one by one.
+    pub(crate) fn reads_singly(&self, members: &[u32]) -> bool {
+        self.is_beyond_memory() && members.len() <= MAX_READ_PASSAGES
+    }
+
+    /// Returns the size of the largest scope in which every passage is compared exactly.
+    pub(crate) fn max_exact(&self) -> usize {
+        if self.is_beyond_memory() { MAX_READ_PASSAGES } else { MAX_EXACT_VECTORS }
+    }
+
+    /// Tells whether the vectors do not fit into memory.
+    pub(crate) fn is_beyond_memory(&self) -> bool {
+        self.beyond.is_some()
+    }
+
+    /// Returns the bytes that the vectors would take and the limit, if they do not fit.
+    pub(crate) fn beyond_memory(&self) -> Option<(usize, usize)> {
+        Some((self.beyond?, self.memory.limit()?))
+    }
+
+    /// Returns the bytes that are reserved for the vectors.
+    pub(crate) fn reserved(&self) -> usize {
+        self.memory.bytes()
     }
 
     fn summarise(&mut self) {
@@ -476,17 +598,35 @@ impl Space {
         &self.lines
     }
 
-    /// Returns the sketches of the vectors. There are none if the vectors are few.
-    pub(crate) fn sketches(&self) -> &Sketches {
-        &self.sketches
+    /// Returns, by passage id, how many signs a passage shares with the question; 0 for one without vectors. Beyond memory no
+    /// signs are known, and all passages count alike. `None`: the vectors are few.
+    pub(crate) fn shared_signs(&self, question: &Quantised) -> Option<Vec<u16>> {
+        if self.is_beyond_memory() {
+            let is_current = |id: u32| !self.old.contains(&id);
+            return Some((0u32..).zip(&self.marks).map(|(id, _)| u16::from(is_current(id))).collect());
+        }
+        (!self.sketches.is_empty()).then(|| self.sketches.shared(self.marks.len(), question))
     }
 
-    /// Passes `(passage, cosine)` to `take` for every vector of these passages. The sketches locate the
-    /// vectors.
-    pub(crate) fn cosines(&self, passages: &[u32], question: &Quantised, take: impl FnMut(u32, f32)) {
+    /// Passes `(passage, cosine)` to `take` for every vector of these passages, sorted by id. The sketches locate the vectors; beyond
+    /// memory they are read.
+    pub(crate) fn cosines(
+        &self,
+        db: &Connection,
+        passages: &[u32],
+        question: &Quantised,
+        mut take: impl FnMut(u32, f32),
+    ) -> Result<()> {
+        if self.is_beyond_memory() {
+            return each_vector(db, passages, |records| {
+                let current = records.filter(|record| !self.old.contains(&scan::owner(record)));
+                scan::cosines(current, question, &mut take);
+            });
+        }
         let (records, sketches) = (self.vectors(), &self.sketches);
         let of_passages = passages.iter().flat_map(|passage| &records[sketches.places(*passage)]);
         scan::cosines(of_passages, question, take);
+        Ok(())
     }
 
     /// Returns the kept vector records: passage, scale, components.
@@ -495,23 +635,68 @@ impl Space {
     }
 }
 
+/// Returns the number of vectors, with those of deleted passages.
+fn count(db: &Connection) -> Result<usize> {
+    Ok(usize::try_from(Vectors::open(db)?.next()).unwrap_or(usize::MAX))
+}
+
 /// Passes the rows of vectors with a newer stamp to `take`, in order: the number of their first vector, and their records.
 /// If the vectors of all passages are `old`, none is read.
-fn each_row(db: &Connection, stamp: i64, old: &Range<u32>, mut take: impl FnMut(usize, &[u8])) -> Result<()> {
+pub(super) fn each_row(
+    db: &Connection,
+    stamp: i64,
+    old: &Range<u32>,
+    mut take: impl FnMut(usize, &[u8]),
+) -> Result<()> {
+    /// Some megabytes on a server.
+    const ROWS_AT_ONCE: usize = 1_024;
     if *old == (0..u32::MAX) {
         return Ok(());
     }
     let vectors_per_row = per_row(db).vectors;
-    let changed = "SELECT chunk, used, data FROM vectors WHERE stamp > $1 ORDER BY chunk";
-    db.each(changed, [stamp], |row| {
-        let start = usize::try_from(row.get::<i64>(0)?).unwrap_or(0) * vectors_per_row;
+    let sql =
+        "SELECT chunk, used, data FROM vectors WHERE stamp > $1 AND chunk >= $2 ORDER BY chunk LIMIT $3";
+    batch::each_newer(db, sql, stamp, ROWS_AT_ONCE, |chunk, row| {
+        let start = usize::try_from(chunk).unwrap_or(0) * vectors_per_row;
         let used = usize::try_from(row.get::<i64>(1)?).unwrap_or(0).min(vectors_per_row) * VECTOR_BYTES;
         // Shorter only if the database is damaged; a check reports that.
         if let Some(data) = row.bytes(2)?.get(..used) {
             take(start, data);
         }
-        Ok(ControlFlow::Continue(()))
+        Ok(())
     })
+}
+
+/// The most rows that the vectors of one passage are in.
+const MAX_ROWS_OF_PASSAGE: usize = 4_096;
+
+/// Passes the vectors of these passages, sorted by id, to `take`: some of one row at a time. Those of one passage follow each other.
+fn each_vector(
+    db: &Connection,
+    passages: &[u32],
+    mut take: impl FnMut(&mut dyn Iterator<Item = &scan::Record>),
+) -> Result<()> {
+    let places = "SELECT slot, slot + pieces - 1 FROM passages WHERE pieces > 0
+        AND id IN (SELECT CAST(value AS BIGINT) FROM json_each($1))";
+    let rows = "SELECT data FROM vectors WHERE chunk IN (SELECT CAST(value AS BIGINT) FROM json_each($1)) ORDER BY chunk";
+    let vectors_per_row = per_row(db).vectors;
+    for ids in passages.chunks(NUMBERS_AT_ONCE) {
+        let mut chunks = BTreeSet::new();
+        batch::each_of(db, places, ids, |row| {
+            let (first, last) = (row.get(0)?, row.get(1)?);
+            let rows = split(first, vectors_per_row).0..=split(last, vectors_per_row).0;
+            // More only if the database is damaged.
+            chunks.extend(rows.take(MAX_ROWS_OF_PASSAGE));
+            Ok(())
+        })?;
+        let chunks: Vec<i64> = chunks.into_iter().collect();
+        batch::each_of(db, rows, &chunks, |row| {
+            let records = row.bytes(0)?.as_chunks::<VECTOR_BYTES>().0.iter();
+            take(&mut records.filter(|record| ids.binary_search(&scan::owner(record)).is_ok()));
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 fn year_of(minute: i32) -> i16 {
@@ -567,7 +752,7 @@ mod tests {
         let question: Quantised = (0.5, std::array::from_fn(|at| i8::try_from(at % 7).unwrap() - 3));
         let compared = |space: &Space, db: &Connection| -> Result<Vec<(u32, u32)>> {
             let mut all = Vec::new();
-            space.all_cosines(db, &question, |passage, cosine| all.push((passage, cosine.to_bits())))?;
+            space.all_cosines(db, &[], &question, |passage, cosine| all.push((passage, cosine.to_bits())))?;
             Ok(all)
         };
         let checked = store.write(|db| {

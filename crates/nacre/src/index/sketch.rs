@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::budget::room;
 use super::scan::{self, Quantised, Record, Signs};
 
 /// Up to this number of vectors, all are compared exactly and there are no sketches. Tests use a smaller
@@ -29,7 +30,9 @@ impl Sketches {
             return;
         }
         let known = self.signs.len();
+        self.signs.reserve_exact(room(&self.signs, records.len()) - known);
         self.signs.resize(records.len(), Signs::default());
+        self.owners.reserve_exact(room(&self.owners, records.len()) - known);
         self.owners.resize(records.len(), 0);
         let all = 0..records.len();
         let changed = if known == 0 { std::slice::from_ref(&all) } else { changed };
@@ -47,6 +50,23 @@ impl Sketches {
                 self.starts[passage] = u32::try_from(place).expect("passages have numbers of 32 bits");
             }
         }
+    }
+
+    /// Returns the bytes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        let Sketches { signs, owners, starts } = self;
+        signs.capacity() * size_of::<Signs>() + (owners.capacity() + starts.capacity()) * size_of::<u32>()
+    }
+
+    /// Returns the most bytes that the sketches of this number of vectors take.
+    pub(super) fn room_for(&self, vectors: usize, passages: usize) -> usize {
+        if vectors <= MAX_EXACT_VECTORS {
+            return 0;
+        }
+        // This list doubles when it grows.
+        let starts = self.starts.capacity().max(passages.saturating_mul(2));
+        room(&self.signs, vectors).saturating_mul(size_of::<Signs>())
+            + (room(&self.owners, vectors) + starts).saturating_mul(size_of::<u32>())
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -10,7 +10,7 @@ use super::retrievers::{self, Cosines, TermHits};
 use crate::base::caller::Visibility;
 use crate::base::{Result, settings};
 use crate::index::embed::Embedder;
-use crate::index::{self, Language, Mark, Space, flag, lookup};
+use crate::index::{self, Language, Mark, Space, dense, flag, lines, lookup};
 use crate::records::note::vectors;
 use crate::store::Connection;
 
@@ -34,6 +34,8 @@ pub(super) struct Pool<'a> {
     /// The cosine similarity by the model of the settings, for passages that it has embedded; empty without
     /// such a model.
     pub(super) model_cosines: Vec<Option<f32>>,
+    /// The question's vector by that model, if only a sample of the passages was compared with it.
+    pub(super) model_vector: Option<Vec<f32>>,
     /// How well passages answer according to the graph, 0 to 1.
     pub(super) recalled: HashMap<u32, f32>,
     /// Lines of chunks that state a value that the graph's answer replaced: by chunk, each with the passage of that answer.
@@ -59,7 +61,7 @@ pub(super) fn gather<'a>(
         candidates.add_graph(question.language, request)?;
     }
     if settings.search.fusion == settings::Fusion::Hybrid {
-        candidates.check_lines();
+        candidates.check_lines()?;
     }
     candidates.check_words(settings.search.language())?;
     Ok(candidates)
@@ -100,25 +102,38 @@ impl<'a> Candidates<'a> {
             }
         }
         if let Some(embedder) = embedder {
-            self.add_model(question, embedder);
+            self.add_model(question, embedder)?;
         }
         for pool in &self.pools {
             self.remarks.add_reembedding(pool.corpus);
+            if pool.cosines.estimate.is_some() {
+                self.remarks.add_beyond_memory(pool.corpus, pool.members.len());
+            }
         }
         Ok(())
     }
 
     /// Runs the model of the settings. If it fails, or has not embedded a passage yet, the built-in vectors are used, and the
     /// answer says so.
-    fn add_model(&mut self, question: &Question, embedder: &dyn Embedder) {
+    fn add_model(&mut self, question: &Question, embedder: &dyn Embedder) -> Result<()> {
         if self.pools.iter().all(|pool| pool.members.is_empty()) {
-            return;
+            return Ok(());
         }
         let vector = match retrievers::model_vector(question, embedder) {
             Ok(vector) => vector,
-            Err(error) => return self.remarks.add_silent_model(&error),
+            Err(error) => {
+                self.remarks.add_silent_model(&error);
+                return Ok(());
+            }
         };
-        for pool in &mut self.pools {
+        for mut pool in std::mem::take(&mut self.pools) {
+            if pool.space().is_beyond_memory() {
+                match pool.read_model(embedder, &vector, &mut self.remarks) {
+                    Ok(()) => self.pools.push(pool),
+                    Err(error) => self.remarks.leave_out(pool.corpus, error)?,
+                }
+                continue;
+            }
             let dense = pool.space().dense();
             if !dense.is_by(embedder) {
                 self.remarks.add_pending(pool.corpus, pool.members.len(), pool.members.len());
@@ -129,7 +144,9 @@ impl<'a> Candidates<'a> {
             } else {
                 self.remarks.add_other_size(pool.corpus, vector.len());
             }
+            self.pools.push(pool);
         }
+        Ok(())
     }
 
     /// Queries the graph of the memory.
@@ -145,14 +162,21 @@ impl<'a> Candidates<'a> {
     }
 
     /// Notes how many parts of documents have no vectors of their lines yet.
-    fn check_lines(&mut self) {
+    fn check_lines(&mut self) -> Result<()> {
         for pool in self.pools.iter().filter(|pool| pool.corpus.is_memory()) {
+            if pool.space().is_beyond_memory() {
+                let lines::Progress { made, all } = lines::progress(pool.corpus.db, &vectors::version())?;
+                let count = |number: i64| usize::try_from(number).unwrap_or(0);
+                self.remarks.add_pending_lines(pool.corpus, count(all - made), count(all));
+                continue;
+            }
             let (marks, lines) = (pool.space().marks(), pool.space().lines());
             let is_ours = lines.is_by(&vectors::version());
             let chunks = pool.members.iter().filter(|id| marks[**id as usize].is(flag::CHUNK));
             let pending = chunks.clone().filter(|id| !is_ours || lines.is_pending(**id)).count();
             self.remarks.add_pending_lines(pool.corpus, pending, chunks.count());
         }
+        Ok(())
     }
 
     /// Notes the corpora whose words were indexed by another version or language.
@@ -171,7 +195,7 @@ impl<'a> Pool<'a> {
         let members = members(corpus, request)?;
         let terms = retrievers::words(corpus.db, question, corpus.space)?;
         // Filters that need the rows are applied when these are read, so any passage may be needed.
-        let is_large = members.len() > index::MAX_EXACT_VECTORS && !request.filters_rows();
+        let is_large = members.len() > corpus.space.max_exact() && !request.filters_rows();
         Ok(Pool {
             corpus,
             members,
@@ -179,10 +203,32 @@ impl<'a> Pool<'a> {
             terms,
             cosines: Cosines::zero(corpus.space.marks().len()),
             model_cosines: Vec::new(),
+            model_vector: None,
             recalled: HashMap::new(),
             replaced: HashMap::new(),
             recalled_lines: HashMap::new(),
         })
+    }
+
+    /// Compares the question with the provider's vectors of a memory whose vectors are read.
+    fn read_model(&mut self, embedder: &dyn Embedder, vector: &[f32], remarks: &mut Remarks) -> Result<()> {
+        let (db, estimate) = (self.corpus.db, self.cosines.estimate.as_ref());
+        if dense::model(db)?.as_deref() != Some(embedder.version()) {
+            remarks.add_pending(self.corpus, self.members.len(), self.members.len());
+        } else if !dense::fits(db, vector.len())? {
+            remarks.add_other_size(self.corpus, vector.len());
+        } else {
+            self.model_cosines =
+                retrievers::read_model_cosines(db, self.space(), &self.members, estimate, vector)?;
+            self.model_vector = estimate.map(|_| vector.to_vec());
+            // In a large memory, to count them would take longer than the search.
+            if estimate.is_none() {
+                let dense::Progress { done, refused, all } = dense::progress(db)?;
+                let count = |number: i64| usize::try_from(number).unwrap_or(0);
+                remarks.add_pending(self.corpus, count(all - done - refused), count(all));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn space(&self) -> &'a Space {

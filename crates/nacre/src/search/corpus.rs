@@ -84,6 +84,17 @@ impl Remarks {
         ));
     }
 
+    /// Records that the vectors of a corpus do not fit into memory, so that meaning is compared for a part of these passages.
+    pub(super) fn add_beyond_memory(&mut self, corpus: &Corpus<'_>, passages: usize) {
+        const MEGABYTE: usize = 1 << 20;
+        let Some((bytes, limit)) = corpus.space.beyond_memory() else { return };
+        let prefix = corpus.prefix();
+        let (bytes, limit) = (bytes.div_ceil(MEGABYTE), limit.div_ceil(MEGABYTE));
+        self.degraded.push(format!(
+            "{prefix}memory: the vectors of {passages} passages ({bytes} MB) do not fit into the server's memory for vectors ({limit} MB for all groups), so only the passages that fit best by words are compared by meaning, and one that says the same in other words may be missed; raise `serve.memory`"
+        ));
+    }
+
     /// Describes the progress of re-embedding, if it is running in a corpus.
     pub(super) fn add_reembedding(&mut self, corpus: &Corpus<'_>) {
         let Some(ReembeddingProgress { made, all }) = corpus.space.renewed() else { return };

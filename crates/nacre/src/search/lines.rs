@@ -103,7 +103,8 @@ pub(super) fn candidates(
     if scored.len() <= MAX_CHUNKS {
         return Ok(chunks);
     }
-    let nearest = reading.map_or_else(Vec::new, |reading| scorer.nearest_lines(reading, NEAREST_LINES));
+    let nearest = reading.map(|reading| scorer.nearest_lines(reading, NEAREST_LINES));
+    let nearest = nearest.transpose()?.unwrap_or_default();
     let known: HashSet<u32> = chunks.iter().map(|chunk| chunk.passage).collect();
     let mut more: Vec<(u32, f32)> =
         scored.iter().filter(|(id, _)| nearest.contains(id) && !known.contains(id)).copied().collect();

@@ -3,21 +3,28 @@
 //! hits do not depend on the estimate (docs/decisions/0015).
 
 use super::score::Scorer;
+use crate::base::Result;
 
 /// The minimum number of passages kept by each rough measure.
 const MIN_KEPT_PASSAGES: usize = if cfg!(test) { 100 } else { 2_000 };
 /// The minimum number of passages kept for each requested hit.
 const MIN_KEPT_PER_HIT: usize = 20;
+/// The same for a memory whose vectors are read from the database for each search.
+const MIN_READ_PASSAGES: usize = if cfg!(test) { 100 } else { 500 };
+const MIN_READ_PER_HIT: usize = 5;
 /// The distance to the farthest neighbour that a score depends on.
 const NEIGHBOUR_REACH: u32 = 2;
 
 /// Keeps the passages that may be among the `enough` best, and their neighbours, because answers follow
 /// questions.
-pub(super) fn narrow(scorer: &mut Scorer<'_>, enough: usize) {
+pub(super) fn narrow(scorer: &mut Scorer<'_>, enough: usize) -> Result<()> {
     if !scorer.is_large || scorer.is_words_alone() {
-        return;
+        return Ok(());
     }
-    let kept = MIN_KEPT_PASSAGES.max(enough * MIN_KEPT_PER_HIT);
+    let kept = match scorer.corpus.space.is_beyond_memory() {
+        true => MIN_READ_PASSAGES.max(enough * MIN_READ_PER_HIT),
+        false => MIN_KEPT_PASSAGES.max(enough * MIN_KEPT_PER_HIT),
+    };
     let mut near = Best::new(kept);
     let mut good = Best::new(kept);
     let mut standing = Best::new(kept);
@@ -37,8 +44,9 @@ pub(super) fn narrow(scorer: &mut Scorer<'_>, enough: usize) {
     kept.retain(|id| scorer.members.binary_search(id).is_ok());
     let mut with_neighbours = around(kept.clone(), NEIGHBOUR_REACH);
     with_neighbours.retain(|id| scorer.is_passage(*id));
-    scorer.use_exact_cosines(&with_neighbours);
+    scorer.use_exact_cosines(&with_neighbours)?;
     scorer.members = kept;
+    Ok(())
 }
 
 /// Returns these ids and those up to `steps` away, sorted.

@@ -68,7 +68,7 @@ fn sort(hits: &mut [Contender]) {
 /// Returns the best of one corpus.
 fn best(scorer: &mut Scorer<'_>, request: &Request) -> Result<Vec<Contender>> {
     let wanted = request.limit.max(MAX_COMPARED_HITS);
-    narrow::narrow(scorer, wanted);
+    narrow::narrow(scorer, wanted)?;
     let by_line = scorer.ranks_lines();
     let is_split = |id: u32| by_line && scorer.mark(id).is(flag::CHUNK);
     let found = scorer.members.iter().copied().filter(|id| !is_split(*id) && scorer.is_found(*id));
@@ -80,6 +80,7 @@ fn best(scorer: &mut Scorer<'_>, request: &Request) -> Result<Vec<Contender>> {
     if !chunks.is_empty() {
         let reading = lines::reading(scorer.question());
         let chunks = lines::candidates(scorer, &mut chunks, request, reading.as_ref())?;
+        scorer.read_lines(chunks.iter().map(|chunk| chunk.passage))?;
         hits.extend(lines::best(scorer, &chunks, wanted, reading.as_ref()));
     }
     let is_current = |hit: &Contender| request.project.is_some() && hit.hit.project == request.project;

@@ -4,7 +4,7 @@
 use super::question::{Question, Term};
 use crate::base::Result;
 use crate::index::embed::{Embedder, builtin};
-use crate::index::{Quantised, Space, analyse, lookup};
+use crate::index::{Quantised, Space, analyse, dense, lookup};
 use crate::store::Connection;
 
 /// The maximum number of passages with a word for which its occurrences in each are counted. Above that,
@@ -141,11 +141,11 @@ pub(super) fn meaning(
     is_large: bool,
     vector: &Quantised,
 ) -> Result<Cosines> {
-    if is_large && !space.sketches().is_empty() {
-        return Ok(estimate(space, members, vector));
+    if is_large && let Some(shared) = space.shared_signs(vector) {
+        return estimate(db, space, members, vector, &shared);
     }
     let mut best = vec![f32::MIN; space.marks().len()];
-    space.all_cosines(db, vector, |passage, cosine| {
+    space.all_cosines(db, members, vector, |passage, cosine| {
         if let Some(known) = best.get_mut(passage as usize) {
             *known = known.max(cosine);
         }
@@ -154,26 +154,55 @@ pub(super) fn meaning(
     Ok(Cosines { values: best, estimate: None })
 }
 
-/// Estimates the cosines from the signs that vectors share with the question's. A regression over an exact
+/// Returns the cosines of the provider's vectors with a question, by passage id, for a memory whose vectors are read: those of the
+/// sample if the others are estimated.
+pub(super) fn read_model_cosines(
+    db: &Connection,
+    space: &Space,
+    members: &[u32],
+    estimate: Option<&Estimate>,
+    question: &[f32],
+) -> Result<Vec<Option<f32>>> {
+    let mut cosines = vec![None; space.marks().len()];
+    let take = |passage: u32, cosine| {
+        cosines.get_mut(passage as usize).into_iter().for_each(|known| *known = cosine);
+    };
+    match estimate {
+        Some(estimate) => dense::cosines_of(db, &estimate.sample, question, take)?,
+        None if space.reads_singly(members) => dense::cosines_of(db, members, question, take)?,
+        None => dense::all_cosines(db, question, take)?,
+    }
+    Ok(cosines)
+}
+
+/// Estimates the cosines from the number of signs that each passage shares with the question. A regression over an exact
 /// sample maps shared signs to cosines.
-fn estimate(space: &Space, members: &[u32], vector: &Quantised) -> Cosines {
+fn estimate(
+    db: &Connection,
+    space: &Space,
+    members: &[u32],
+    vector: &Quantised,
+    shared: &[u16],
+) -> Result<Cosines> {
     // An odd step, because speakers alternate.
     const SAMPLE_ONE_IN: usize = 31;
-    let shared = space.sketches().shared(space.marks().len(), vector);
+    /// The size of a sample that is read from the database.
+    const READ_SAMPLE: usize = 500;
+    let one_in = if space.is_beyond_memory() { (members.len() / READ_SAMPLE) | 1 } else { SAMPLE_ONE_IN };
     let mut cosines = vec![0.0; shared.len()];
-    let sample: Vec<u32> = members.iter().copied().step_by(SAMPLE_ONE_IN).collect();
-    use_exact_cosines(space, &sample, vector, &mut cosines);
+    let sample: Vec<u32> = members.iter().copied().step_by(one_in).collect();
+    use_exact_cosines(db, space, &sample, vector, &mut cosines)?;
     let exact: Vec<f32> = sample.iter().map(|id| cosines[*id as usize]).collect();
     // A passage that shares no sign has no vectors.
     let known = sample.iter().zip(&exact).filter(|(id, _)| shared[**id as usize] > 0);
     let line = Line::through(known.map(|(id, cosine)| (f32::from(shared[*id as usize]), *cosine)));
-    for (cosine, shared) in cosines.iter_mut().zip(&shared) {
+    for (cosine, shared) in cosines.iter_mut().zip(shared) {
         *cosine = if *shared == 0 { 0.0 } else { line.at(f32::from(*shared)) };
     }
     for (id, cosine) in sample.iter().zip(exact) {
         cosines[*id as usize] = cosine;
     }
-    Cosines { values: cosines, estimate: Some(Estimate { vector: *vector, sample }) }
+    Ok(Cosines { values: cosines, estimate: Some(Estimate { vector: *vector, sample }) })
 }
 
 /// A regression line.
@@ -198,14 +227,20 @@ impl Line {
     }
 }
 
-/// Replaces the cosines of these passages by exact ones.
-pub(super) fn use_exact_cosines(space: &Space, ids: &[u32], vector: &Quantised, cosines: &mut [f32]) {
+/// Replaces the cosines of these passages, sorted by id, by exact ones.
+pub(super) fn use_exact_cosines(
+    db: &Connection,
+    space: &Space,
+    ids: &[u32],
+    vector: &Quantised,
+    cosines: &mut [f32],
+) -> Result<()> {
     let mut last = 0;
     // The vectors of a passage are consecutive.
-    space.cosines(ids, vector, |passage, cosine| {
+    space.cosines(db, ids, vector, |passage, cosine| {
         if let Some(known) = cosines.get_mut(passage as usize) {
             *known = if passage == last { known.max(cosine) } else { cosine };
         }
         last = passage;
-    });
+    })
 }

@@ -17,9 +17,9 @@ use super::part::{Part, Parts};
 use super::question::{Mode, Question, Term};
 use super::retrievers;
 use super::words::{Spread, WordScores};
-use crate::base::{Time, settings};
-use crate::index::lines::{LineVector, Lines};
-use crate::index::{Language, Mark, Quantised, dates, flag};
+use crate::base::{Result, Time, settings};
+use crate::index::lines::{self, LineVector, Lines};
+use crate::index::{Language, Mark, Quantised, dates, dense, flag};
 use crate::records::note::vectors;
 
 /// A passage is found by the model of the settings alone if its cosine is this many standard deviations above
@@ -70,6 +70,10 @@ pub(super) struct Scorer<'a> {
     outdated: Range<u32>,
     /// The question's vector, if the cosines are estimates.
     estimate: Option<Quantised>,
+    /// The question's vector by the model of the settings, if only a sample was compared with it.
+    model_vector: Option<Vec<f32>>,
+    /// The vectors of the lines that are ranked, if they were not in memory.
+    read_lines: Option<Lines>,
     /// From this value on, a cosine by the model of the settings is enough to find a passage.
     min_model_cosine: f32,
     /// The terms that a passage contains, one bit each.
@@ -169,6 +173,8 @@ impl<'a> Scorer<'a> {
             baselines,
             outdated: pool.corpus.space.old(),
             estimate: pool.cosines.estimate.map(|estimate| estimate.vector),
+            model_vector: pool.model_vector,
+            read_lines: None,
             min_model_cosine: baselines.min_model_cosine(rules.search.least_similarity),
             matched: words.matched,
             coverage: words.coverage,
@@ -264,13 +270,29 @@ impl Scorer<'_> {
         self.stored_lines()?.cosines(chunk, lines, question)
     }
 
-    /// Returns the chunks with the lines that are nearest to a question, by their stored vectors.
-    pub(super) fn nearest_lines(&self, question: &LineVector, most: usize) -> Vec<u32> {
-        self.stored_lines().map_or_else(Vec::new, |lines| lines.nearest(&self.members, question, most))
+    /// Returns the chunks with the lines that are nearest to a question, by their stored vectors. In a large memory whose vectors are
+    /// read, only the lines of the best chunks are compared.
+    pub(super) fn nearest_lines(&self, question: &LineVector, most: usize) -> Result<Vec<u32>> {
+        let Corpus { db, space, .. } = self.corpus;
+        if space.is_beyond_memory() && !self.is_large {
+            let is_ours = lines::stored_version(db)?.as_ref() == Some(&vectors::version());
+            return if is_ours { lines::nearest(db, &self.members, question, most) } else { Ok(Vec::new()) };
+        }
+        Ok(self.stored_lines().map_or_else(Vec::new, |lines| lines.nearest(&self.members, question, most)))
     }
 
     fn stored_lines(&self) -> Option<&Lines> {
-        Some(self.corpus.space.lines()).filter(|lines| lines.is_by(&vectors::version()))
+        let lines = self.read_lines.as_ref().unwrap_or(self.corpus.space.lines());
+        Some(lines).filter(|lines| lines.is_by(&vectors::version()))
+    }
+
+    /// Reads the stored vectors of the lines of these chunks, if they are not in memory.
+    pub(super) fn read_lines(&mut self, chunks: impl Iterator<Item = u32>) -> Result<()> {
+        let Corpus { db, space, .. } = self.corpus;
+        if space.is_beyond_memory() {
+            self.read_lines = Some(Lines::read(db, &chunks.collect::<Vec<u32>>())?);
+        }
+        Ok(())
     }
 
     /// Tells whether documents are ranked and shown by the line.
@@ -329,13 +351,19 @@ impl Scorer<'_> {
     }
 
     /// Replaces estimates by exact cosines.
-    pub(super) fn use_exact_cosines(&mut self, ids: &[u32]) {
-        let Some(vector) = self.estimate else { return };
-        retrievers::use_exact_cosines(self.corpus.space, ids, &vector, &mut self.cosines);
+    pub(super) fn use_exact_cosines(&mut self, ids: &[u32]) -> Result<()> {
+        let Some(vector) = self.estimate else { return Ok(()) };
+        let Corpus { db, space, .. } = self.corpus;
+        retrievers::use_exact_cosines(db, space, ids, &vector, &mut self.cosines)?;
+        if let Some(vector) = &self.model_vector {
+            let cosines = &mut self.model_cosines;
+            dense::cosines_of(db, ids, vector, |id, cosine| cosines[id as usize] = cosine)?;
+        }
         for id in ids {
             let retrieval = self.add_retrieval(*id);
             self.retrieval[*id as usize] = retrieval;
         }
+        Ok(())
     }
 
     /// Returns the score of a passage.

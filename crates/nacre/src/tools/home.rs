@@ -11,6 +11,7 @@ use crate::base::member::MemberRole;
 use crate::base::secret::Secret;
 use crate::base::{Error, Result, Time, files};
 use crate::group::{BriefPlugin, Group, RunDistiller, Services};
+use crate::index::MemoryBudget;
 use crate::index::embed::{Embedder, http};
 use crate::records::export;
 use crate::records::schema::RECORDS;
@@ -59,7 +60,8 @@ impl Home {
     /// Returns the same home with other settings, and without models and plugins.
     pub fn with_settings(&self, settings: Settings) -> Home {
         let (path, server) = (self.path.clone(), self.server.clone());
-        Home { path, server, settings: Arc::new(settings), services: Services::default() }
+        let services = Services { memory: self.services.memory.clone(), ..Services::default() };
+        Home { path, server, settings: Arc::new(settings), services }
     }
 
     /// Returns the address of the server without user and password, if there is one.
@@ -131,6 +133,17 @@ impl Home {
     pub fn with_brief_plugin(mut self, plugin: BriefPlugin) -> Home {
         self.services.brief_plugin = Some(plugin);
         self
+    }
+
+    /// Limits the memory that the vectors of all its groups take together.
+    pub fn with_memory(mut self, budget: MemoryBudget) -> Home {
+        self.services.memory = Arc::new(budget);
+        self
+    }
+
+    /// Returns the memory that the vectors of all its groups take together.
+    pub fn memory(&self) -> &MemoryBudget {
+        &self.services.memory
     }
 
     /// Returns the model that is used together with the built-in one.

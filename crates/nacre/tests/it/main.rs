@@ -59,6 +59,8 @@ mod ranking;
 mod embedding;
 // Built-in vectors of an older model, rebuilt step by step.
 mod renewal;
+// Groups whose vectors do not fit into the memory of a server.
+mod beyond_memory;
 // Models behind a URL, and everything a server may answer.
 mod providers;
 // The summary at the start of a session.
