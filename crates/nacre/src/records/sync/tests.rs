@@ -470,6 +470,23 @@ fn differences(machines: &mut [Machine]) -> String {
 }
 
 #[test]
+fn an_empty_transcript_stayed_where_its_only_line_was_forgotten_before_a_round() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machines = [Machine::new(folder.path()), Machine::new(folder.path())];
+    let place = Place::Folder(folder.path().to_owned());
+    machines[0].with(|view| init(view, &place, "machine 0")).unwrap();
+    let phrase = machines[0].with(|view| invite(view)).unwrap();
+    machines[1].with(|view| join(view, &place, &phrase, "machine 1")).unwrap();
+    let said = json!([{ "role": "user", "content": "Nobody else hears of the xylofanatic" }]);
+    let drafts = serde_json::from_value::<Vec<Draft>>(said).unwrap();
+    machines[0].with(|view| append(view, &"talk-0".parse().unwrap(), &drafts)).unwrap();
+    machines[0].with(|view| erase::forget(view, "xylofanatic")).unwrap();
+    machines.iter_mut().for_each(|machine| drop(machine.round()));
+    same_everywhere(0, &mut machines);
+    assert_eq!(machines[0].round().sent, 0, "it comes to rest");
+}
+
+#[test]
 #[expect(clippy::disallowed_methods, reason = "a test asks how long it shall run")]
 fn random_histories_end_in_one_state_and_lose_nothing() {
     // `NACRE_SYNC_RUNS=2000` runs the whole bar; `NACRE_SYNC_FROM=n` starts at another seed.

@@ -240,6 +240,8 @@ impl Fold<'_> {
             Some(new) => self.capture_end(&mut capture, new)?,
             None => self.capture_all(&mut capture, lines)?,
         }
+        // A file without lines is removed, also if none of its lines was ever captured.
+        after.changes |= !mark.is_empty() && lines.iter().all(|line| line.trim().is_empty());
         set_state(self.db, file, &after)?;
         self.forget_deleted_lines()
     }
