@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use regex::Regex;
 
 use super::keyed::is_known_placeholder;
+use super::near::has_typed_digits;
 use super::token::is_random;
 use super::trigger::Present;
 use super::{MASK, compile};
@@ -16,6 +17,8 @@ pub struct Form {
     pub name: &'static str,
     /// Lower-case strings of which at least one occurs in every match.
     triggers: &'static [&'static str],
+    /// Bytes of which one occurs in every match, where the triggers are words of prose. Empty: none is needed.
+    signs: &'static [u8],
     /// The pattern. Its group `secret` is masked, or the whole match if it has no such group.
     pattern: &'static str,
     /// A made-up text that the pattern must match.
@@ -32,6 +35,8 @@ enum Check {
     Random,
     /// The same, for a long run of characters whose trigger occurs in every text. Other texts are not searched for it.
     LongRun,
+    /// None, for a code that is typed. Other texts are not searched for it.
+    TypedDigits,
     /// The secret mixes letters with digits and signs, as a password does and a name does not.
     Strong,
     /// The same, and it has a digit.
@@ -61,7 +66,18 @@ const fn checked(
     pattern: &'static str,
     sample: &'static str,
 ) -> Form {
-    Form { name, triggers, pattern, sample, check, compiled: OnceLock::new() }
+    signed(name, b"", check, triggers, pattern, sample)
+}
+
+const fn signed(
+    name: &'static str,
+    signs: &'static [u8],
+    check: Check,
+    triggers: &'static [&'static str],
+    pattern: &'static str,
+    sample: &'static str,
+) -> Form {
+    Form { name, triggers, signs, pattern, sample, check, compiled: OnceLock::new() }
 }
 
 /// The shapes.
@@ -78,8 +94,9 @@ pub static FORMS: [Form; 82] = [
         r"(?i)Private-Lines: *\d+\r?\n(?P<secret>(?:[A-Za-z0-9+/=]+\r?\n?)+)",
         "Private-Lines: 2\nAAAAgQC7V2k3\nabcDEF0123456789==\n",
     ),
-    checked(
+    signed(
         "url_password",
+        b"@",
         Check::Unless(is_port_or_placeholder),
         &["://"],
         r#"(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@?#]*:(?P<secret>[^\s"'<>`/@][^\s"'<>`]*)@[\w.\[-]"#,
@@ -103,8 +120,9 @@ pub static FORMS: [Form; 82] = [
         r"(?i)https://(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks|[\w.-]*webhook\.office\.com/webhookb2|outlook\.office\.com/webhook|chat\.googleapis\.com/v1/spaces|hooks\.zapier\.com/hooks/(?:catch|standard)|[\w.]+/open-apis/bot/v2/hook|[\w.]+/cgi-bin/webhook|webhook\.site|hc-ping\.com|uptime\.betterstack\.com/api/v1/heartbeat)/(?P<secret>[\w/@=?&%-]{14,})",
         "https://hooks.slack.com/services/T0000AAAA/B0000BBBB/abcdefghijklmnopqrstuvwx",
     ),
-    checked(
+    signed(
         "url_token",
+        b"@",
         Check::Random,
         &["://"],
         r"(?i)\b[a-z][a-z0-9+.-]*://(?P<secret>[\w.~-]{16,})@[\w.\[-]",
@@ -292,8 +310,12 @@ pub static FORMS: [Form; 82] = [
             "isakmp key",
             "auth_pass",
             "pre-shared-key",
-            "secret ",
-            "password ",
+            "secret 0",
+            "secret 5",
+            "secret 7",
+            "password 0",
+            "password 5",
+            "password 7",
         ],
         r"(?i)(?:^|\s)(?:requirepass|masterauth|bindpw|rootpw|snmp-server community|crypto isakmp key|auth_pass|pre-shared-key\b[^\n]{0,60}? key|(?:secret|password) [057])\s+[\x22']?(?P<secret>[^\s\x22'$<{][^\s\x22']{3,})",
         "requirepass s3cret",
@@ -306,8 +328,9 @@ pub static FORMS: [Form; 82] = [
         "//registry.example.org/:_auth=bm9yYTpzM2NyZXQ=",
     ),
     // A user and a password as two strings.
-    checked(
+    signed(
         "login_strings",
+        b"\"'",
         Check::Password,
         &["auth=", "auth =", "auth:", "auth\":", "auth':", "creds", "credentials", "login"],
         r"(?i)(?:auth|creds|credentials|login)[\x22']?\s*[=:]\s*(?:\w+)?[(\[{]\s*[\x22'][^\x22'\n]*[\x22']\s*,\s*[\x22'](?P<secret>[^\x22'\s]{6,})[\x22']\s*[)\]}]",
@@ -337,8 +360,9 @@ pub static FORMS: [Form; 82] = [
         "2FA backup: k7f2-x9q4-m3z8",
     ),
     // The digits that open a door or a gate.
-    form(
+    checked(
         "entry_code",
+        Check::TypedDigits,
         &["code", "código", "codice", "kod"],
         r"(?i)\b(?:(?:door|gate|entry|entrance|garage|alarm|safe|vault|locker|keypad|lock ?box|key ?box|building|lift|elevator)[ -]?code|(?:zugangs|zutritts|eingangs|tür|haustür|tor|garagen|alarm|schloss|schlüsselbox|tresor)-?code|digicode|code (?:d['’](?:accès|entrée|alarme)|de (?:la porte|l['’](?:immeuble|alarme|entrée))|du (?:portail|garage))|código (?:de (?:acceso|entrada|la puerta|la alarma|acesso)|d[ao] (?:porta|portão|alarme|prédio)|del (?:portal|garaje))|codice (?:d['’](?:accesso|ingresso|allarme)|di accesso|della porta|del (?:cancello|portone))|(?:toegangs|deur|poort|alarm)code|kod (?:do \w+|domofonu|alarmu))\b[^.;\n0-9]{0,40}?(?:\b(?:is|ist|lautet|est|es|jest)|[ \t](?:é|è)|[:=])\s*(?P<secret>[0-9]{5,8}[#*]?|[0-9]{4}[#*]|[A-Z][0-9]{3,6}[#*]?|[0-9]{3,6}[A-Z][#*]?)(?:[^\w-]|$)",
         "The gate code for the yard is 48213#",
@@ -351,15 +375,17 @@ pub static FORMS: [Form; 82] = [
         r"(?i)\b(?:\w+_(?:salt|pepper)|password ?salt)[\x22']?\s*(?:[:=]|=>|,)\s*[\x22']?(?P<secret>[^\s\x22']{16,})",
         "COOKIE_SALT=Kq7vT2mXz9RbW4pLh3Ds",
     ),
-    form(
+    checked(
         "code_of_a_thing",
+        Check::TypedDigits,
         &["code", "combination", "kombination", "código", "codice"],
         r"(?i)\b(?:codes?|combination|kombination|código|codice)\s+(?:for|to|of|für|fürs|zum|zur|pour|de|del|della|du|da|do|van|voor)\s+(?:the |my |our |die |das |den |der |la |le |el |de |het |meine |unsere )?(?:[\w-]+ )?(?:door|gate|garage|alarm|safe|lock|locker|padlock|vault|building|lift|keypad|haustür|tür|tor|schloss|tresor|alarmanlage|eingang|porte|portail|immeuble|coffre|puerta|portal|caja|porta|portão|cofre|cancello|portone|cassaforte|deur|poort|kluis|slot)\b[^.;\n0-9]{0,30}?(?:\b(?:is|ist|lautet|est|es)|[ \t](?:é|è)|[:=])\s*(?P<secret>[0-9]{5,8}[#*]?|[0-9]{4}[#*]|[0-9]{1,2}(?:-[0-9]{1,2}){2,3}|[A-Z][0-9]{3,6})(?:[^\w-]|$)",
         "the code for the front door is 720066",
     ),
     // `one-time code 923827 expires in five minutes`
-    form(
+    checked(
         "sent_code",
+        Check::TypedDigits,
         &["code", "puk"],
         r"(?i)\b(?:(?:one[- ]time|verification|login|log-in|sign-?in|security|2fa|mfa|confirmation|authentication|access) (?:pass)?code |puk2? )(?P<secret>[0-9]{6,8})\b",
         "Your verification code 923827 expires soon",
@@ -413,8 +439,9 @@ pub static FORMS: [Form; 82] = [
         r"(?i)auth[\x22']?\s*[:=]\s*[\x22']?(?P<secret>[A-Za-z0-9+/]{12,}={0,2})(?:[\x22'\s,]|$)",
         "registry_auth: \"YnVpbGQ6SGFyYm91cjchYm9hdA==\"",
     ),
-    checked(
+    signed(
         "quoted_password",
+        b"\"",
         Check::Strong,
         &["pass", "pwd"],
         r"(?i)(?:^|\s)[\w.-]*(?:password|passwd|pwd|pass)\s*=\s*\x22(?P<secret>[^\x22\s]{8,})\x22(?:\s|$)",
@@ -676,7 +703,14 @@ pub(super) fn triggers() -> impl Iterator<Item = &'static [&'static str]> {
 
 /// Adds the ranges of the credentials that have a known shape.
 pub(super) fn find(text: &str, longest_run: usize, present: &Present, found: &mut Vec<Range<usize>>) {
-    let may_match = |form: &&Form| longest_run >= MIN_LONG_RUN || !matches!(form.check, Check::LongRun);
+    let may_match = |form: &&Form| {
+        let has_shape = match form.check {
+            Check::LongRun => longest_run >= MIN_LONG_RUN,
+            Check::TypedDigits => has_typed_digits(text),
+            _ => true,
+        };
+        has_shape && (form.signs.is_empty() || text.bytes().any(|byte| form.signs.contains(&byte)))
+    };
     for form in present.forms().map(|number| &FORMS[number]).filter(may_match) {
         let regex = form.compiled.get_or_init(|| compile(form.pattern));
         for caught in regex.captures_iter(text) {
@@ -692,7 +726,7 @@ pub(super) fn find(text: &str, longest_run: usize, present: &Present, found: &mu
 impl Check {
     fn passes(self, secret: &str) -> bool {
         match self {
-            Check::None => true,
+            Check::None | Check::TypedDigits => true,
             Check::Random | Check::LongRun => is_random(secret.as_bytes()),
             Check::Strong => is_strong(secret),
             Check::Password => is_strong(secret) && secret.bytes().any(|byte| byte.is_ascii_digit()),

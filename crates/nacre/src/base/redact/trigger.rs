@@ -4,10 +4,10 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::{command, form, keyed, phrase, token};
+use super::{command, form, keyed, near, phrase, token};
 
 /// The number of pairs of ASCII characters.
-const PAIRS: usize = 128 * 128;
+pub(super) const PAIRS: usize = 128 * 128;
 
 static INDEX: LazyLock<Index> = LazyLock::new(Index::new);
 
@@ -25,7 +25,11 @@ struct Index {
     commands: Range<usize>,
     tokens: Range<usize>,
     names: usize,
+    passphrases: usize,
     phrases: usize,
+    codes: usize,
+    recovery: usize,
+    things: usize,
 }
 
 impl Index {
@@ -56,7 +60,11 @@ impl Index {
         }
         let tokens = range(commands.end + token::PREFIXES.len());
         let names = add(&mut keyed::stems()) - 1;
+        let passphrases = add(&mut phrase::PASSPHRASE_CUES.iter().copied()) - 1;
         let phrases = add(&mut phrase::CUES.iter().copied()) - 1;
+        let codes = add(&mut near::CODES.iter().copied()) - 1;
+        let recovery = add(&mut near::RECOVERY_CUES.iter().copied()) - 1;
+        let things = add(&mut near::THINGS.iter().copied()) - 1;
         let (singles, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(trigger, _)| trigger.len() == 1);
         let with_place = |(trigger, number): (String, usize)| {
             let place = rarest_pair(trigger.as_bytes());
@@ -75,7 +83,22 @@ impl Index {
         }
         let rows = rows.into_iter().map(|(_, row)| row).collect();
         let singles = singles.into_iter().map(|(trigger, number)| (trigger.as_bytes()[0], number)).collect();
-        Index { is_rare, starts, rows, singles, count, forms, commands, tokens, names, phrases }
+        Index {
+            is_rare,
+            starts,
+            rows,
+            singles,
+            count,
+            forms,
+            commands,
+            tokens,
+            names,
+            passphrases,
+            phrases,
+            codes,
+            recovery,
+            things,
+        }
     }
 }
 
@@ -114,6 +137,11 @@ static LOWER: [u8; 256] = {
     }
     table
 };
+
+/// Returns the number of a pair of bytes; those of two cases are one.
+pub(super) fn pair_of(one: u8, other: u8) -> usize {
+    pair(LOWER[usize::from(one)], LOWER[usize::from(other)])
+}
 
 fn pair(one: u8, other: u8) -> usize {
     usize::from(one & 127) << 7 | usize::from(other & 127)
@@ -183,7 +211,25 @@ impl Present {
         self.has(INDEX.names)
     }
 
+    pub(super) fn has_passphrase(&self) -> bool {
+        self.has(INDEX.passphrases)
+    }
+
     pub(super) fn has_phrase(&self) -> bool {
         self.has(INDEX.phrases)
+    }
+
+    /// Tells whether codes are spoken of, as [`near`] looks for them.
+    pub(super) fn has_code(&self) -> bool {
+        self.has(INDEX.codes)
+    }
+
+    pub(super) fn has_recovery(&self) -> bool {
+        self.has(INDEX.recovery)
+    }
+
+    /// Tells whether a thing is named that digits open.
+    pub(super) fn has_thing(&self) -> bool {
+        self.has(INDEX.things)
     }
 }
