@@ -33,8 +33,8 @@ enum Check {
     None,
     /// The secret looks random.
     Random,
-    /// The same, for a long run of characters whose trigger occurs in every text. Other texts are not searched for it.
-    LongRun,
+    /// The same, for a run of characters of this length at least, whose trigger occurs in every text. Other texts are not searched.
+    LongRun(usize),
     /// None, for a code that is typed. Other texts are not searched for it.
     TypedDigits,
     /// The secret mixes letters with digits and signs, as a password does and a name does not.
@@ -46,9 +46,6 @@ enum Check {
     /// The function refuses texts that are no secret.
     Unless(fn(&str) -> bool),
 }
-
-/// The least length of a run that [`Check::LongRun`] is for.
-const MIN_LONG_RUN: usize = 34;
 
 const fn form(
     name: &'static str,
@@ -494,7 +491,7 @@ pub static FORMS: [Form; 82] = [
     ),
     checked(
         "azure_secret",
-        Check::LongRun,
+        Check::LongRun(37),
         &["q~"],
         r"[\w.~-]{3}[78]Q~[\w.~-]{31,34}",
         "abc8Q~0123456789abcdefghijklmnopqrstuvwx",
@@ -512,8 +509,10 @@ pub static FORMS: [Form; 82] = [
         r"(?i)https?://\S*?(?:(?:hooks?[\w.]*|/key|/secret|/token|/magic|/invite|/reset|/verify)(?:[/\w.-]*?[/-])?|/private-)(?P<secret>[A-Za-z0-9_-]{16,})",
         "https://hook.example.com/2jez6cq7s16py7ib85cygsm3f8rushep",
     ),
-    form(
+    signed(
         "identified_by",
+        b"\"'",
+        Check::None,
         &["identified by", "with password"],
         r#"(?i)(?:identified(?: with \w+)? by|with (?:encrypted )?password)\s+['"](?P<secret>[^'"]{4,})"#,
         "CREATE USER app IDENTIFIED BY 's3cret;1'",
@@ -533,35 +532,35 @@ pub static FORMS: [Form; 82] = [
     ),
     checked(
         "facebook_app",
-        Check::LongRun,
+        Check::LongRun(42),
         &["|"],
         r"\b\d{15,16}\|[\w-]{26,40}",
         "590303851710867|RrH4WJn5sobt278DnbdOIPS7_gN",
     ),
     checked(
         "azure_key",
-        Check::LongRun,
+        Check::LongRun(40),
         &["jqqj", "azfu", "azse", "azca", "azdo", "apim", "+ast", "aiot", "+amc", "+acr"],
         r"[A-Za-z0-9+/_-]{32,}(?:JQQJ99|AzFu|AzSe|AzCa|AZDO|APIM|\+ASt|AIoT|\+AMC|\+ACR)[A-Za-z0-9+/=_-]{4,40}",
         "aB3dE9fGh2JkLm7NpQ4rStU8vWxYzaB3dE9fGh2JkLm7NpQ4rStU8JQQJ99BAACYeBjFXJ3w3AAABACOG01aB",
     ),
     checked(
         "mailgun_private",
-        Check::LongRun,
+        Check::LongRun(50),
         &["-"],
         r"\b[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b",
         "0123456789abcdef0123456789abcdef-01234567-89abcdef",
     ),
     checked(
         "ably",
-        Check::LongRun,
+        Check::LongRun(54),
         &[":"],
         r"\b[\w-]{6}\.[\w-]{6}:[\w-]{40,}",
         "aB3dE9.Gh2JkL:m7NpQ4rStU8vWxYzaB3dE9fGh2JkLm7NpQ4rStU8vW",
     ),
     checked(
         "ghost_or_unleash",
-        Check::LongRun,
+        Check::LongRun(44),
         &[":"],
         r"\b(?:[0-9a-f]{24}:[0-9a-f]{64}|[\w*-]+:[\w-]+\.[0-9a-f]{40,})\b",
         "0123456789abcdef01234567:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
@@ -594,7 +593,7 @@ pub static FORMS: [Form; 82] = [
     ),
     checked(
         "zhipu",
-        Check::LongRun,
+        Check::LongRun(49),
         &["."],
         r"\b[0-9a-f]{32}\.[A-Za-z0-9]{16}\b",
         "0123456789abcdef0123456789abcdef.aB3dE9fGh2JkLm7N",
@@ -619,7 +618,7 @@ pub static FORMS: [Form; 82] = [
     ),
     checked(
         "stellar",
-        Check::LongRun,
+        Check::LongRun(56),
         &["s"],
         r"\bS[A-Z2-7]{55}\b",
         "SAB3DE7FGH2JKLM7NPQ4RSTU2VWXYZAB3DE7FGH2JKLM7NPQ4RSTU2VW",
@@ -632,21 +631,21 @@ pub static FORMS: [Form; 82] = [
     ),
     checked(
         "discord",
-        Check::LongRun,
+        Check::LongRun(59),
         &["."],
         r"\b[MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,}",
         "MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcdE.abcdefghijklmnopqrstuvwxyz01",
     ),
     checked(
         "twilio",
-        Check::LongRun,
+        Check::LongRun(34),
         &["sk", "ac"],
         r"\b(?:SK|AC)[0-9a-f]{32}\b",
         "SK0123456789abcdef0123456789abcdef",
     ),
     checked(
         "mailchimp",
-        Check::LongRun,
+        Check::LongRun(36),
         &["-us"],
         r"\b[0-9a-f]{32}-us\d{1,2}\b",
         "0123456789abcdef0123456789abcdef-us12",
@@ -659,28 +658,28 @@ pub static FORMS: [Form; 82] = [
     ),
     checked(
         "airtable",
-        Check::LongRun,
+        Check::LongRun(58),
         &["pat"],
         r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{40,}",
         "patAbCdEfGhIjKl01.0123456789abcdef0123456789abcdef01234567",
     ),
     checked(
         "asana",
-        Check::LongRun,
+        Check::LongRun(45),
         &["/"],
         r"\b[12]/\d{10,}(?:/\d+)?:[0-9a-f]{32}\b",
         "1/1200000000000000:0123456789abcdef0123456789abcdef",
     ),
     checked(
         "secret_key_1password",
-        Check::LongRun,
+        Check::LongRun(34),
         &["a3-"],
         r"\bA3-[A-Z0-9]{6}-(?:[A-Z0-9]{5,6}-){3,4}[A-Z0-9]{5}\b",
         "A3-ABC123-DEF456-GHJ78-KLM90-NPQ12-RST34",
     ),
     checked(
         "bitcoin_key",
-        Check::LongRun,
+        Check::LongRun(51),
         &["5", "k", "l", "6p", "prv"],
         r"\b(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|6P[1-9A-HJ-NP-Za-km-z]{56}|[xyz]prv[1-9A-HJ-NP-Za-km-z]{100,})\b",
         "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ",
@@ -705,7 +704,7 @@ pub(super) fn triggers() -> impl Iterator<Item = &'static [&'static str]> {
 pub(super) fn find(text: &str, longest_run: usize, present: &Present, found: &mut Vec<Range<usize>>) {
     let may_match = |form: &&Form| {
         let has_shape = match form.check {
-            Check::LongRun => longest_run >= MIN_LONG_RUN,
+            Check::LongRun(least) => longest_run >= least,
             Check::TypedDigits => has_typed_digits(text),
             _ => true,
         };
@@ -727,7 +726,7 @@ impl Check {
     fn passes(self, secret: &str) -> bool {
         match self {
             Check::None | Check::TypedDigits => true,
-            Check::Random | Check::LongRun => is_random(secret.as_bytes()),
+            Check::Random | Check::LongRun(_) => is_random(secret.as_bytes()),
             Check::Strong => is_strong(secret),
             Check::Password => is_strong(secret) && secret.bytes().any(|byte| byte.is_ascii_digit()),
             Check::FourKinds => {

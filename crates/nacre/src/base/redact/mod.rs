@@ -208,23 +208,25 @@ impl Shape {
         let mut shape = Shape { longest_run: 0, has_digits: false, is_spelled: false };
         // Where the run and the word begin, and how many words of one character come before it.
         let (mut run, mut word, mut spelled) = (0, 0, 0);
-        let mut two_digits = 0;
-        let mut before = 0;
-        text.bytes().chain([b' ']).enumerate().for_each(|(at, byte)| {
-            let class = CLASSES[usize::from(byte)];
-            two_digits |= class & before & DIGIT;
-            before = class;
-            if class & ENDS_RUN == 0 {
-                return;
+        let (mut two_digits, mut before) = (0, 0);
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        // The end of the text is white space.
+        while at <= bytes.len() {
+            let class = if at < bytes.len() { CLASSES[usize::from(bytes[at])] } else { ENDS_RUN | ENDS_WORD };
+            two_digits |= class & before;
+            before = class & DIGIT;
+            if class & ENDS_RUN != 0 {
+                shape.longest_run = shape.longest_run.max(at - run);
+                run = at + 1;
+                if class & ENDS_WORD != 0 {
+                    spelled = if at - word == 1 { spelled + 1 } else { 0 };
+                    shape.is_spelled |= spelled == 6;
+                    word = at + 1;
+                }
             }
-            shape.longest_run = shape.longest_run.max(at - run);
-            run = at + 1;
-            if class & ENDS_WORD != 0 {
-                spelled = if at - word == 1 { spelled + 1 } else { 0 };
-                shape.is_spelled |= spelled == 6;
-                word = at + 1;
-            }
-        });
+            at += 1;
+        }
         shape.has_digits = two_digits != 0;
         shape
     }

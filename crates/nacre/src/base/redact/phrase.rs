@@ -71,14 +71,20 @@ pub(super) fn find(text: &str, present: &Present, found: &mut Vec<Range<usize>>)
     if !present.has_passphrase() && !present.has_phrase() {
         return;
     }
+    // A cue in other capitals is told by the letters alone.
+    let may_be_cued = present.has_phrase() || !text.is_ascii();
     if ["pass", "Pass", "PASS", "psk"].iter().any(|name| text.contains(name)) {
-        for pattern in [&PASSPHRASE, &QUOTED_PASSPHRASE, &APP_PASSWORD] {
+        let patterns = [
+            (&PASSPHRASE, may_be_cued),
+            (&QUOTED_PASSPHRASE, text.contains('"')),
+            (&APP_PASSWORD, text.contains([':', '='])),
+        ];
+        for (pattern, _) in patterns.into_iter().filter(|(_, may_match)| *may_match) {
             let secrets = pattern.captures_iter(text).filter_map(|caught| caught.name("secret"));
             found.extend(secrets.filter(|secret| !is_sentence(secret.as_str())).map(|secret| secret.range()));
         }
     }
-    // A cue in other capitals is told by the letters alone.
-    if !present.has_phrase() && text.is_ascii() {
+    if !may_be_cued {
         return;
     }
     for phrase in PHRASE.find_iter(text) {

@@ -1,8 +1,8 @@
 //! The vocabulary of statements in each language: `words/LANGUAGE/claims.txt` as a table of phrases.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::{LazyLock, OnceLock};
 
+use foldhash::{HashMap, HashSet};
 use rust_stemmers::Algorithm;
 
 use crate::base::stem::stem;
@@ -186,7 +186,7 @@ static FORMS: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
 
 /// The function words of all languages as they are written, each with the languages that have it as bits.
 static FUNCTION_WORDS: LazyLock<HashMap<&'static str, u8>> = LazyLock::new(|| {
-    let mut words: HashMap<&'static str, u8> = HashMap::new();
+    let mut words: HashMap<&'static str, u8> = HashMap::default();
     for (language, tables) in LANGUAGES.iter().take(CHINESE).enumerate() {
         let is_function = |class: &str| !matches!(cue(class), Meaning::Cue(_) | Meaning::Generic);
         let phrases = tables
@@ -322,7 +322,7 @@ impl Lexicon {
 
     fn build(tables: &'static Tables) -> Lexicon {
         let stemmer = tables.stemmer;
-        let mut lexicon = Lexicon { stemmer, letters: HashMap::new() };
+        let mut lexicon = Lexicon { stemmer, letters: HashMap::default() };
         for (class, phrases) in tables.cues.iter() {
             // Only attributes take every form of a word: the noun `move` is not the verb `moved`.
             lexicon.add(
@@ -383,7 +383,7 @@ impl Lexicon {
     }
 
     fn build_letter(&self, entries: &[Entry]) -> HashMap<String, Vec<Phrase>> {
-        let mut phrases: HashMap<String, Vec<Phrase>> = HashMap::new();
+        let mut phrases: HashMap<String, Vec<Phrase>> = HashMap::default();
         for Entry { text, meaning, exact } in entries {
             let is_han = text.starts_with(is_han);
             let spaced = text.replace('-', " ");
