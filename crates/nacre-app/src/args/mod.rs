@@ -457,6 +457,7 @@ mod tests {
             "nacre search store --home /tmp/y",
             "nacre graph fact add Luna breed beagle",
             "nacre conflicts",
+            "nacre help store",
         ] {
             let named = parse_named(&words(line)).map(|cli| format!("{cli:?}"));
             assert_eq!(named, parse_from(words(line)).ok().map(|cli| format!("{cli:?}")), "{line}");
@@ -465,14 +466,9 @@ mod tests {
 
     #[test]
     fn a_wrong_line_and_help_need_all_commands() {
-        for line in [
-            "nacre serach x",
-            "nacre store --help",
-            "nacre help",
-            "nacre -V",
-            "nacre store x --nonsense",
-            "nacre --home",
-        ] {
+        for line in
+            ["nacre serach x", "nacre store --help", "nacre -V", "nacre store x --nonsense", "nacre --home"]
+        {
             assert!(parse_named(&words(line)).is_none(), "{line}");
         }
     }

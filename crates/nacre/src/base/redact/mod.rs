@@ -192,7 +192,7 @@ fn compile(pattern: &str) -> Regex {
     Regex::new(&ascii).expect("a pattern of the tables")
 }
 
-/// What one pass over the bytes of a text tells. Most texts have nothing that most patterns need.
+/// The features of a text that one pass over its bytes finds. Most texts lack what most patterns need.
 struct Shape {
     /// The length of the longest run between white space and punctuation that encloses: prose has none that is long enough for a
     /// token.
