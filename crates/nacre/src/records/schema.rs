@@ -94,6 +94,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "writes a file of the repository when asked to")]
     fn a_new_database_is_the_one_that_all_migrations_make() {
         let Migrations { schema: whole, steps, functions } = RECORDS.schema.migrations;
         let migrated = Migrations { schema: steps[0], steps: &[], functions };
