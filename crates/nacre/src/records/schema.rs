@@ -27,7 +27,7 @@ pub(crate) static RECORDS: Records = Records {
     opened: erase::purge_on_open,
 };
 
-/// The migrations, in order. New ones are only ever appended.
+/// The migrations, in order. New ones are only ever appended; the test below writes the schema of new databases.
 const STEPS: &[&str] = &[
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
