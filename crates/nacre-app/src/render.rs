@@ -445,6 +445,9 @@ pub fn plain(text: &str) -> String {
         c.is_control() && !matches!(c, '\n' | '\t')
             || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
     };
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        return text.to_owned();
+    }
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
 

@@ -64,7 +64,25 @@ pub fn parse() -> Result<Cli, clap::Error> {
         let bare = clap::Command::new("nacre").version(env!("CARGO_PKG_VERSION"));
         bare.try_get_matches_from(&words)?;
     }
-    parse_from(words)
+    match parse_named(&words) {
+        Some(cli) => Ok(cli),
+        None => parse_from(words),
+    }
+}
+
+/// Reads a correct command line. Only the commands that it may name are described to clap, which copies the global options to
+/// each of them. If anything is wrong, or help is asked for, the whole description is needed.
+fn parse_named(words: &[OsString]) -> Option<Cli> {
+    let is_named = |command: &&clap::Command| {
+        let mut names = command.get_all_aliases().chain([command.get_name()]);
+        names.any(|name| words.iter().any(|word| word == name))
+    };
+    let all = Command::augment_subcommands(clap::Command::new("nacre"));
+    let named = all.get_subcommands().filter(is_named).cloned();
+    let bare = Global::augment_args(clap::Command::new("nacre")).disable_help_subcommand(true);
+    let matches = bare.subcommands(named).try_get_matches_from(words).ok()?;
+    keep_heap();
+    Cli::from_arg_matches(&matches).ok()
 }
 
 fn parse_from<T: Into<OsString> + Clone>(words: impl IntoIterator<Item = T>) -> Result<Cli, clap::Error> {
@@ -418,4 +436,40 @@ pub fn ask_for_hook() -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_correct_line_is_read_alike_with_fewer_commands_described() {
+        for line in [
+            "nacre",
+            "nacre store the search is slow",
+            "nacre --home store search query --limit 3",
+            "nacre --home /tmp/x --now 2026-02-18T12:00:00Z session append s text --author user",
+            "nacre add x --json",
+            "nacre search store --home /tmp/y",
+            "nacre graph fact add Luna breed beagle",
+            "nacre conflicts",
+            "nacre help store",
+        ] {
+            let named = parse_named(&words(line)).map(|cli| format!("{cli:?}"));
+            assert_eq!(named, parse_from(words(line)).ok().map(|cli| format!("{cli:?}")), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_line_and_help_need_all_commands() {
+        for line in
+            ["nacre serach x", "nacre store --help", "nacre -V", "nacre store x --nonsense", "nacre --home"]
+        {
+            assert!(parse_named(&words(line)).is_none(), "{line}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use regex::Regex;
 
 use super::keyed::is_known_placeholder;
+use super::near::has_typed_digits;
 use super::token::is_random;
 use super::trigger::Present;
 use super::{MASK, compile};
@@ -16,6 +17,8 @@ pub struct Form {
     pub name: &'static str,
     /// Lower-case strings of which at least one occurs in every match.
     triggers: &'static [&'static str],
+    /// Bytes of which one occurs in every match, where the triggers are words of prose. Empty: none is needed.
+    signs: &'static [u8],
     /// The pattern. Its group `secret` is masked, or the whole match if it has no such group.
     pattern: &'static str,
     /// A made-up text that the pattern must match.
@@ -30,8 +33,10 @@ enum Check {
     None,
     /// The secret looks random.
     Random,
-    /// The same, for a long run of characters whose trigger occurs in every text. Other texts are not searched for it.
-    LongRun,
+    /// The same, for a run of characters of this length at least, whose trigger occurs in every text. Other texts are not searched.
+    LongRun(usize),
+    /// None, for a code that is typed. Other texts are not searched for it.
+    TypedDigits,
     /// The secret mixes letters with digits and signs, as a password does and a name does not.
     Strong,
     /// The same, and it has a digit.
@@ -41,9 +46,6 @@ enum Check {
     /// The function refuses texts that are no secret.
     Unless(fn(&str) -> bool),
 }
-
-/// The least length of a run that [`Check::LongRun`] is for.
-const MIN_LONG_RUN: usize = 34;
 
 const fn form(
     name: &'static str,
@@ -61,7 +63,18 @@ const fn checked(
     pattern: &'static str,
     sample: &'static str,
 ) -> Form {
-    Form { name, triggers, pattern, sample, check, compiled: OnceLock::new() }
+    signed(name, b"", check, triggers, pattern, sample)
+}
+
+const fn signed(
+    name: &'static str,
+    signs: &'static [u8],
+    check: Check,
+    triggers: &'static [&'static str],
+    pattern: &'static str,
+    sample: &'static str,
+) -> Form {
+    Form { name, triggers, signs, pattern, sample, check, compiled: OnceLock::new() }
 }
 
 /// The shapes.
@@ -78,8 +91,9 @@ pub static FORMS: [Form; 82] = [
         r"(?i)Private-Lines: *\d+\r?\n(?P<secret>(?:[A-Za-z0-9+/=]+\r?\n?)+)",
         "Private-Lines: 2\nAAAAgQC7V2k3\nabcDEF0123456789==\n",
     ),
-    checked(
+    signed(
         "url_password",
+        b"@",
         Check::Unless(is_port_or_placeholder),
         &["://"],
         r#"(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@?#]*:(?P<secret>[^\s"'<>`/@][^\s"'<>`]*)@[\w.\[-]"#,
@@ -103,8 +117,9 @@ pub static FORMS: [Form; 82] = [
         r"(?i)https://(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks|[\w.-]*webhook\.office\.com/webhookb2|outlook\.office\.com/webhook|chat\.googleapis\.com/v1/spaces|hooks\.zapier\.com/hooks/(?:catch|standard)|[\w.]+/open-apis/bot/v2/hook|[\w.]+/cgi-bin/webhook|webhook\.site|hc-ping\.com|uptime\.betterstack\.com/api/v1/heartbeat)/(?P<secret>[\w/@=?&%-]{14,})",
         "https://hooks.slack.com/services/T0000AAAA/B0000BBBB/abcdefghijklmnopqrstuvwx",
     ),
-    checked(
+    signed(
         "url_token",
+        b"@",
         Check::Random,
         &["://"],
         r"(?i)\b[a-z][a-z0-9+.-]*://(?P<secret>[\w.~-]{16,})@[\w.\[-]",
@@ -292,8 +307,12 @@ pub static FORMS: [Form; 82] = [
             "isakmp key",
             "auth_pass",
             "pre-shared-key",
-            "secret ",
-            "password ",
+            "secret 0",
+            "secret 5",
+            "secret 7",
+            "password 0",
+            "password 5",
+            "password 7",
         ],
         r"(?i)(?:^|\s)(?:requirepass|masterauth|bindpw|rootpw|snmp-server community|crypto isakmp key|auth_pass|pre-shared-key\b[^\n]{0,60}? key|(?:secret|password) [057])\s+[\x22']?(?P<secret>[^\s\x22'$<{][^\s\x22']{3,})",
         "requirepass s3cret",
@@ -306,8 +325,9 @@ pub static FORMS: [Form; 82] = [
         "//registry.example.org/:_auth=bm9yYTpzM2NyZXQ=",
     ),
     // A user and a password as two strings.
-    checked(
+    signed(
         "login_strings",
+        b"\"'",
         Check::Password,
         &["auth=", "auth =", "auth:", "auth\":", "auth':", "creds", "credentials", "login"],
         r"(?i)(?:auth|creds|credentials|login)[\x22']?\s*[=:]\s*(?:\w+)?[(\[{]\s*[\x22'][^\x22'\n]*[\x22']\s*,\s*[\x22'](?P<secret>[^\x22'\s]{6,})[\x22']\s*[)\]}]",
@@ -337,8 +357,9 @@ pub static FORMS: [Form; 82] = [
         "2FA backup: k7f2-x9q4-m3z8",
     ),
     // The digits that open a door or a gate.
-    form(
+    checked(
         "entry_code",
+        Check::TypedDigits,
         &["code", "código", "codice", "kod"],
         r"(?i)\b(?:(?:door|gate|entry|entrance|garage|alarm|safe|vault|locker|keypad|lock ?box|key ?box|building|lift|elevator)[ -]?code|(?:zugangs|zutritts|eingangs|tür|haustür|tor|garagen|alarm|schloss|schlüsselbox|tresor)-?code|digicode|code (?:d['’](?:accès|entrée|alarme)|de (?:la porte|l['’](?:immeuble|alarme|entrée))|du (?:portail|garage))|código (?:de (?:acceso|entrada|la puerta|la alarma|acesso)|d[ao] (?:porta|portão|alarme|prédio)|del (?:portal|garaje))|codice (?:d['’](?:accesso|ingresso|allarme)|di accesso|della porta|del (?:cancello|portone))|(?:toegangs|deur|poort|alarm)code|kod (?:do \w+|domofonu|alarmu))\b[^.;\n0-9]{0,40}?(?:\b(?:is|ist|lautet|est|es|jest)|[ \t](?:é|è)|[:=])\s*(?P<secret>[0-9]{5,8}[#*]?|[0-9]{4}[#*]|[A-Z][0-9]{3,6}[#*]?|[0-9]{3,6}[A-Z][#*]?)(?:[^\w-]|$)",
         "The gate code for the yard is 48213#",
@@ -351,15 +372,17 @@ pub static FORMS: [Form; 82] = [
         r"(?i)\b(?:\w+_(?:salt|pepper)|password ?salt)[\x22']?\s*(?:[:=]|=>|,)\s*[\x22']?(?P<secret>[^\s\x22']{16,})",
         "COOKIE_SALT=Kq7vT2mXz9RbW4pLh3Ds",
     ),
-    form(
+    checked(
         "code_of_a_thing",
+        Check::TypedDigits,
         &["code", "combination", "kombination", "código", "codice"],
         r"(?i)\b(?:codes?|combination|kombination|código|codice)\s+(?:for|to|of|für|fürs|zum|zur|pour|de|del|della|du|da|do|van|voor)\s+(?:the |my |our |die |das |den |der |la |le |el |de |het |meine |unsere )?(?:[\w-]+ )?(?:door|gate|garage|alarm|safe|lock|locker|padlock|vault|building|lift|keypad|haustür|tür|tor|schloss|tresor|alarmanlage|eingang|porte|portail|immeuble|coffre|puerta|portal|caja|porta|portão|cofre|cancello|portone|cassaforte|deur|poort|kluis|slot)\b[^.;\n0-9]{0,30}?(?:\b(?:is|ist|lautet|est|es)|[ \t](?:é|è)|[:=])\s*(?P<secret>[0-9]{5,8}[#*]?|[0-9]{4}[#*]|[0-9]{1,2}(?:-[0-9]{1,2}){2,3}|[A-Z][0-9]{3,6})(?:[^\w-]|$)",
         "the code for the front door is 720066",
     ),
     // `one-time code 923827 expires in five minutes`
-    form(
+    checked(
         "sent_code",
+        Check::TypedDigits,
         &["code", "puk"],
         r"(?i)\b(?:(?:one[- ]time|verification|login|log-in|sign-?in|security|2fa|mfa|confirmation|authentication|access) (?:pass)?code |puk2? )(?P<secret>[0-9]{6,8})\b",
         "Your verification code 923827 expires soon",
@@ -413,8 +436,9 @@ pub static FORMS: [Form; 82] = [
         r"(?i)auth[\x22']?\s*[:=]\s*[\x22']?(?P<secret>[A-Za-z0-9+/]{12,}={0,2})(?:[\x22'\s,]|$)",
         "registry_auth: \"YnVpbGQ6SGFyYm91cjchYm9hdA==\"",
     ),
-    checked(
+    signed(
         "quoted_password",
+        b"\"",
         Check::Strong,
         &["pass", "pwd"],
         r"(?i)(?:^|\s)[\w.-]*(?:password|passwd|pwd|pass)\s*=\s*\x22(?P<secret>[^\x22\s]{8,})\x22(?:\s|$)",
@@ -467,7 +491,7 @@ pub static FORMS: [Form; 82] = [
     ),
     checked(
         "azure_secret",
-        Check::LongRun,
+        Check::LongRun(37),
         &["q~"],
         r"[\w.~-]{3}[78]Q~[\w.~-]{31,34}",
         "abc8Q~0123456789abcdefghijklmnopqrstuvwx",
@@ -485,8 +509,10 @@ pub static FORMS: [Form; 82] = [
         r"(?i)https?://\S*?(?:(?:hooks?[\w.]*|/key|/secret|/token|/magic|/invite|/reset|/verify)(?:[/\w.-]*?[/-])?|/private-)(?P<secret>[A-Za-z0-9_-]{16,})",
         "https://hook.example.com/2jez6cq7s16py7ib85cygsm3f8rushep",
     ),
-    form(
+    signed(
         "identified_by",
+        b"\"'",
+        Check::None,
         &["identified by", "with password"],
         r#"(?i)(?:identified(?: with \w+)? by|with (?:encrypted )?password)\s+['"](?P<secret>[^'"]{4,})"#,
         "CREATE USER app IDENTIFIED BY 's3cret;1'",
@@ -506,35 +532,35 @@ pub static FORMS: [Form; 82] = [
     ),
     checked(
         "facebook_app",
-        Check::LongRun,
+        Check::LongRun(42),
         &["|"],
         r"\b\d{15,16}\|[\w-]{26,40}",
         "590303851710867|RrH4WJn5sobt278DnbdOIPS7_gN",
     ),
     checked(
         "azure_key",
-        Check::LongRun,
+        Check::LongRun(40),
         &["jqqj", "azfu", "azse", "azca", "azdo", "apim", "+ast", "aiot", "+amc", "+acr"],
         r"[A-Za-z0-9+/_-]{32,}(?:JQQJ99|AzFu|AzSe|AzCa|AZDO|APIM|\+ASt|AIoT|\+AMC|\+ACR)[A-Za-z0-9+/=_-]{4,40}",
         "aB3dE9fGh2JkLm7NpQ4rStU8vWxYzaB3dE9fGh2JkLm7NpQ4rStU8JQQJ99BAACYeBjFXJ3w3AAABACOG01aB",
     ),
     checked(
         "mailgun_private",
-        Check::LongRun,
+        Check::LongRun(50),
         &["-"],
         r"\b[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b",
         "0123456789abcdef0123456789abcdef-01234567-89abcdef",
     ),
     checked(
         "ably",
-        Check::LongRun,
+        Check::LongRun(54),
         &[":"],
         r"\b[\w-]{6}\.[\w-]{6}:[\w-]{40,}",
         "aB3dE9.Gh2JkL:m7NpQ4rStU8vWxYzaB3dE9fGh2JkLm7NpQ4rStU8vW",
     ),
     checked(
         "ghost_or_unleash",
-        Check::LongRun,
+        Check::LongRun(44),
         &[":"],
         r"\b(?:[0-9a-f]{24}:[0-9a-f]{64}|[\w*-]+:[\w-]+\.[0-9a-f]{40,})\b",
         "0123456789abcdef01234567:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
@@ -567,7 +593,7 @@ pub static FORMS: [Form; 82] = [
     ),
     checked(
         "zhipu",
-        Check::LongRun,
+        Check::LongRun(49),
         &["."],
         r"\b[0-9a-f]{32}\.[A-Za-z0-9]{16}\b",
         "0123456789abcdef0123456789abcdef.aB3dE9fGh2JkLm7N",
@@ -592,7 +618,7 @@ pub static FORMS: [Form; 82] = [
     ),
     checked(
         "stellar",
-        Check::LongRun,
+        Check::LongRun(56),
         &["s"],
         r"\bS[A-Z2-7]{55}\b",
         "SAB3DE7FGH2JKLM7NPQ4RSTU2VWXYZAB3DE7FGH2JKLM7NPQ4RSTU2VW",
@@ -605,21 +631,21 @@ pub static FORMS: [Form; 82] = [
     ),
     checked(
         "discord",
-        Check::LongRun,
+        Check::LongRun(59),
         &["."],
         r"\b[MNO][A-Za-z\d_-]{23,27}\.[\w-]{6}\.[\w-]{27,}",
         "MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcdE.abcdefghijklmnopqrstuvwxyz01",
     ),
     checked(
         "twilio",
-        Check::LongRun,
+        Check::LongRun(34),
         &["sk", "ac"],
         r"\b(?:SK|AC)[0-9a-f]{32}\b",
         "SK0123456789abcdef0123456789abcdef",
     ),
     checked(
         "mailchimp",
-        Check::LongRun,
+        Check::LongRun(36),
         &["-us"],
         r"\b[0-9a-f]{32}-us\d{1,2}\b",
         "0123456789abcdef0123456789abcdef-us12",
@@ -632,28 +658,28 @@ pub static FORMS: [Form; 82] = [
     ),
     checked(
         "airtable",
-        Check::LongRun,
+        Check::LongRun(58),
         &["pat"],
         r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{40,}",
         "patAbCdEfGhIjKl01.0123456789abcdef0123456789abcdef01234567",
     ),
     checked(
         "asana",
-        Check::LongRun,
+        Check::LongRun(45),
         &["/"],
         r"\b[12]/\d{10,}(?:/\d+)?:[0-9a-f]{32}\b",
         "1/1200000000000000:0123456789abcdef0123456789abcdef",
     ),
     checked(
         "secret_key_1password",
-        Check::LongRun,
+        Check::LongRun(34),
         &["a3-"],
         r"\bA3-[A-Z0-9]{6}-(?:[A-Z0-9]{5,6}-){3,4}[A-Z0-9]{5}\b",
         "A3-ABC123-DEF456-GHJ78-KLM90-NPQ12-RST34",
     ),
     checked(
         "bitcoin_key",
-        Check::LongRun,
+        Check::LongRun(51),
         &["5", "k", "l", "6p", "prv"],
         r"\b(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|6P[1-9A-HJ-NP-Za-km-z]{56}|[xyz]prv[1-9A-HJ-NP-Za-km-z]{100,})\b",
         "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ",
@@ -676,7 +702,14 @@ pub(super) fn triggers() -> impl Iterator<Item = &'static [&'static str]> {
 
 /// Adds the ranges of the credentials that have a known shape.
 pub(super) fn find(text: &str, longest_run: usize, present: &Present, found: &mut Vec<Range<usize>>) {
-    let may_match = |form: &&Form| longest_run >= MIN_LONG_RUN || !matches!(form.check, Check::LongRun);
+    let may_match = |form: &&Form| {
+        let has_shape = match form.check {
+            Check::LongRun(least) => longest_run >= least,
+            Check::TypedDigits => has_typed_digits(text),
+            _ => true,
+        };
+        has_shape && (form.signs.is_empty() || text.bytes().any(|byte| form.signs.contains(&byte)))
+    };
     for form in present.forms().map(|number| &FORMS[number]).filter(may_match) {
         let regex = form.compiled.get_or_init(|| compile(form.pattern));
         for caught in regex.captures_iter(text) {
@@ -692,8 +725,8 @@ pub(super) fn find(text: &str, longest_run: usize, present: &Present, found: &mu
 impl Check {
     fn passes(self, secret: &str) -> bool {
         match self {
-            Check::None => true,
-            Check::Random | Check::LongRun => is_random(secret.as_bytes()),
+            Check::None | Check::TypedDigits => true,
+            Check::Random | Check::LongRun(_) => is_random(secret.as_bytes()),
             Check::Strong => is_strong(secret),
             Check::Password => is_strong(secret) && secret.bytes().any(|byte| byte.is_ascii_digit()),
             Check::FourKinds => {

@@ -3,6 +3,7 @@
 //! From a name the text is read on: signs and linking words lead to the value, other words lead nowhere. A value must look like a
 //! secret; a plain word counts only directly after the name of a password and a sign.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -10,6 +11,7 @@ use regex::{Regex, RegexBuilder};
 
 use super::MASK;
 use super::token::{is_dense, is_filler, is_random};
+use super::trigger::{PAIRS, pair_of};
 use crate::base::words::{self, List};
 
 static PASSWORDS: List = words::CREDENTIALS.list("passwords");
@@ -53,16 +55,25 @@ const ENDINGS: [&str; 20] = [
     "test",
 ];
 
-/// The names in ASCII by their first letter, the longer ones first. They are looked for by hand: to compile a pattern of them takes
+/// The names in ASCII by their first two letters, the longer ones first. They are looked for by hand: to compile a pattern of them takes
 /// longer than all the rest of a short command.
-static ASCII_NAMES: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
-    let mut names = vec![Vec::new(); 128];
+static ASCII_NAMES: LazyLock<AsciiNames> = LazyLock::new(|| {
+    let mut names = AsciiNames { begins: Box::new([false; PAIRS]), by_pair: HashMap::new() };
     for name in all_names().filter(|name| name.is_ascii()) {
-        names[usize::from(name.as_bytes()[0])].push(name);
+        let [first, second, ..] = name.as_bytes() else { unreachable!("a name has two letters") };
+        let pair = pair_of(*first, *second);
+        names.begins[pair] = true;
+        names.by_pair.entry(pair).or_default().push(name);
     }
-    names.iter_mut().for_each(|names| names.sort_by_key(|name| std::cmp::Reverse(name.len())));
+    names.by_pair.values_mut().for_each(|names| names.sort_by_key(|name| std::cmp::Reverse(name.len())));
     names
 });
+
+struct AsciiNames {
+    /// Whether a name begins with each pair: few bytes of a text do.
+    begins: Box<[bool; PAIRS]>,
+    by_pair: HashMap<usize, Vec<&'static str>>,
+}
 
 /// The other names. Their parts are joined by nothing, a space or a sign.
 static OTHER_NAMES: LazyLock<Regex> = LazyLock::new(|| {
@@ -85,9 +96,10 @@ struct Name {
 
 /// Returns the first name in ASCII from a place on; of several there, the longest.
 fn ascii_name(text: &str, from: usize) -> Option<Name> {
-    let bytes = text.as_bytes();
-    (from..bytes.len()).find_map(|start| {
-        let names = ASCII_NAMES.get(usize::from(bytes[start].to_ascii_lowercase()))?;
+    let (bytes, AsciiNames { begins, by_pair }) = (text.as_bytes(), &*ASCII_NAMES);
+    (from..bytes.len().saturating_sub(1)).find_map(|start| {
+        let pair = pair_of(bytes[start], bytes[start + 1]);
+        let names = begins[pair].then(|| &by_pair[&pair])?;
         let end = names.iter().find_map(|name| end_of(name, bytes, start))?;
         Some(Name { range: start..end, end: end_of_parts(bytes, end) })
     })
@@ -454,7 +466,9 @@ impl Reader<'_> {
     fn attribute_or_call(&self, word: &Range<usize>) -> Option<usize> {
         let text = &self.text[word.clone()];
         let rest = &self.text[word.start..];
-        let end = rest.find(['"', '\'']).filter(|quote| *quote >= text.len() && *quote <= text.len() + 2)?;
+        // The first quote is at most two bytes behind the word.
+        let near = &rest.as_bytes()[..rest.len().min(text.len() + 3)];
+        let end = near.iter().position(|byte| b"\"'".contains(byte)).filter(|quote| *quote >= text.len())?;
         let lead = rest[..end].trim_end_matches(['b', 'r']);
         if let Some(name) = lead.strip_suffix('=') {
             return is_attribute(name.trim()).then_some(word.start + end);

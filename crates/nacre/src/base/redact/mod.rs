@@ -133,18 +133,18 @@ fn breaks(secret: &str, lines: Lines) -> impl Iterator<Item = char> {
 
 /// Returns the ranges of the credentials in a text, which may overlap.
 fn secrets(text: &str) -> Vec<Range<usize>> {
-    let longest = longest_run(text);
-    let mut found = plain_secrets(text, longest);
-    if longest >= BASE64_LEN.start || memmem::find(text.as_bytes(), b"asic ").is_some() {
+    let shape = Shape::of(text);
+    let mut found = plain_secrets(text, &shape);
+    if shape.longest_run >= BASE64_LEN.start || memmem::find(text.as_bytes(), b"asic ").is_some() {
         hidden(text, &mut found);
     }
     found.retain(|range| !text[range.clone()].starts_with(MASK));
     found
 }
 
-/// Returns the credentials that are not encoded. `longest` is the length of the longest run.
-fn plain_secrets(text: &str, longest: usize) -> Vec<Range<usize>> {
-    let present = Present::of(text);
+/// Returns the credentials that are not encoded.
+fn plain_secrets(text: &str, shape: &Shape) -> Vec<Range<usize>> {
+    let (present, longest) = (Present::of(text), shape.longest_run);
     let mut found = Vec::new();
     form::find(text, longest, &present, &mut found);
     // A token may go on in the next line, or in the next string.
@@ -153,9 +153,7 @@ fn plain_secrets(text: &str, longest: usize) -> Vec<Range<usize>> {
         token::find(text, &present, &mut found);
     }
     command::find(text, &present, &mut found);
-    if present.has_phrase() {
-        phrase::find(text, &mut found);
-    }
+    phrase::find(text, &present, &mut found);
     let has_name = present.has_name() || keyed::may_be_elsewhere(text);
     if has_name {
         keyed::find(text, &mut found);
@@ -163,7 +161,7 @@ fn plain_secrets(text: &str, longest: usize) -> Vec<Range<usize>> {
             column::find(text, &mut found);
         }
     }
-    near::find(text, has_name, longest, &mut found);
+    near::find(text, has_name, shape, &present, &mut found);
     found
 }
 
@@ -194,26 +192,66 @@ fn compile(pattern: &str) -> Regex {
     Regex::new(&ascii).expect("a pattern of the tables")
 }
 
-/// Returns the length of the longest run between white space and punctuation that encloses: prose has none that is long enough
-/// for a token.
-fn longest_run(text: &str) -> usize {
-    let (mut longest, mut length) = (0, 0);
-    for byte in text.as_bytes() {
-        length = if ENDS_RUN[usize::from(*byte)] { 0 } else { length + 1 };
-        longest = longest.max(length);
-    }
-    longest
+/// The features of a text that one pass over its bytes finds. Most texts lack what most patterns need.
+struct Shape {
+    /// The length of the longest run between white space and punctuation that encloses: prose has none that is long enough for a
+    /// token.
+    longest_run: usize,
+    /// Whether two digits are side by side.
+    has_digits: bool,
+    /// Whether six characters are apart, each with white space around it.
+    is_spelled: bool,
 }
 
-/// The bytes that end a run, as a table: every text that is stored or returned passes here.
-static ENDS_RUN: [bool; 256] = {
-    let (mut table, mut at) = ([false; 256], 0);
-    let ends = b" \t\r\n\x0b\x0c\"'`,;()";
-    while at < ends.len() {
-        table[ends[at] as usize] = true;
-        at += 1;
+impl Shape {
+    fn of(text: &str) -> Shape {
+        let mut shape = Shape { longest_run: 0, has_digits: false, is_spelled: false };
+        // Where the run and the word begin, and how many words of one character come before it.
+        let (mut run, mut word, mut spelled) = (0, 0, 0);
+        let (mut two_digits, mut before) = (0, 0);
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        // The end of the text is white space.
+        while at <= bytes.len() {
+            let class = if at < bytes.len() { CLASSES[usize::from(bytes[at])] } else { ENDS_RUN | ENDS_WORD };
+            two_digits |= class & before;
+            before = class & DIGIT;
+            if class & ENDS_RUN != 0 {
+                shape.longest_run = shape.longest_run.max(at - run);
+                run = at + 1;
+                if class & ENDS_WORD != 0 {
+                    spelled = if at - word == 1 { spelled + 1 } else { 0 };
+                    shape.is_spelled |= spelled == 6;
+                    word = at + 1;
+                }
+            }
+            at += 1;
+        }
+        shape.has_digits = two_digits != 0;
+        shape
     }
-    table
+}
+
+/// The classes of bytes for [`Shape`], as bits.
+const ENDS_RUN: u8 = 1;
+const ENDS_WORD: u8 = 2;
+const DIGIT: u8 = 4;
+
+/// The classes of each byte, as a table: every text that is stored or returned passes here.
+static CLASSES: [u8; 256] = {
+    let (mut table, mut byte) = ([0; 256], 0u8);
+    loop {
+        table[byte as usize] = match byte {
+            b' ' | b'\t' | b'\r' | b'\n' | b'\x0c' => ENDS_RUN | ENDS_WORD,
+            b'\x0b' | b'"' | b'\'' | b'`' | b',' | b';' | b'(' | b')' => ENDS_RUN,
+            b'0'..=b'9' => DIGIT,
+            _ => 0,
+        };
+        if byte == u8::MAX {
+            break table;
+        }
+        byte += 1;
+    }
 };
 
 /// Adds the base64 in a text that hides a prefixed credential.
@@ -251,7 +289,7 @@ fn is_secret_text(decoded: &str) -> bool {
             && token::is_random(password.as_bytes())
             && user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._@-$+".contains(&byte))
     });
-    unreadable * 20 <= decoded.len() && (is_login || !plain_secrets(decoded, longest_run(decoded)).is_empty())
+    unreadable * 20 <= decoded.len() && (is_login || !plain_secrets(decoded, &Shape::of(decoded)).is_empty())
 }
 
 /// Tells whether a text ends with the name of HTTP's basic authentication.
@@ -455,6 +493,30 @@ mod tests {
             "DefaultEndpointsProtocol=https;AccountKey=abcdefghijklmnopqrstuvwxyz0123456789+/==",
         ] {
             assert!(text(secret).contains(MASK), "{secret}");
+        }
+    }
+
+    #[test]
+    fn the_shape_of_a_text_is_found_in_one_pass() {
+        for (text, longest_run, has_digits, is_spelled) in [
+            ("", 0, false, false),
+            ("one two, three", 5, false, false),
+            ("at 8080", 4, true, false),
+            ("1 2 3 4", 1, false, false),
+            ("h u n t e r", 1, false, true),
+            ("h u n t e", 1, false, false),
+            ("h u n t  e r", 1, false, false),
+            ("p\tw\nx y z 1 end", 3, false, true),
+            ("(a) `b` 'c' \"d\" e; f", 1, false, false),
+            ("a\u{b}b1 c", 2, false, false),
+            ("ö x", 2, false, false),
+        ] {
+            let shape = Shape::of(text);
+            assert_eq!(
+                (shape.longest_run, shape.has_digits, shape.is_spelled),
+                (longest_run, has_digits, is_spelled),
+                "{text:?}"
+            );
         }
     }
 

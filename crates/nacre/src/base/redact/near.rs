@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::Shape;
 use super::token::{is_dense, is_filler};
+use super::trigger::Present;
 
 /// The least length of characters that look generated.
 pub(super) const MIN_RUN_LEN: usize = 16;
@@ -104,8 +106,15 @@ static RECOVERY: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Things that digits open.
-const THINGS: &[&str] =
+/// A text with none of these is not searched for [`RECOVERY`].
+pub(super) const CODES: &[&str] = &[" code", "scodes", "-code"];
+
+/// Strings of which one occurs in each text that [`RECOVERY`] matches, if it is ASCII.
+pub(super) const RECOVERY_CUES: &[&str] =
+    &["recovery", "backup", "rescue", "scratch", "wiederherstellungs", "emergency"];
+
+/// Things that digits open: [`TYPED`] has one.
+pub(super) const THINGS: &[&str] =
     &["alarm", "safe", "vault", "lock", "keypad", "garage", "gate", "door", "tresor", "intercom", "suitcase"];
 
 /// Digits that open a thing.
@@ -116,15 +125,15 @@ static TYPED: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Adds the ranges of generated characters near words of access. `has_name`: whether the text has the name of a credential.
-pub(super) fn find(text: &str, has_name: bool, longest: usize, found: &mut Vec<Range<usize>>) {
-    let has_digits = text.as_bytes().windows(2).any(|two| two.iter().all(u8::is_ascii_digit));
-    let is_spelled = is_spelled(text.as_bytes());
-    // Most texts end here, before they are copied.
-    if !has_name && !has_digits && !is_spelled && found.is_empty() {
-        return;
-    }
-    let lower = text.to_ascii_lowercase();
-    if (has_name || !found.is_empty()) && longest >= MIN_RUN_LEN {
+pub(super) fn find(
+    text: &str,
+    has_name: bool,
+    shape: &Shape,
+    present: &Present,
+    found: &mut Vec<Range<usize>>,
+) {
+    if (has_name || !found.is_empty()) && shape.longest_run >= MIN_RUN_LEN {
+        let lower = text.to_ascii_lowercase();
         let mut start = 0;
         for line in text.split_inclusive('\n') {
             let range = start..start + line.len();
@@ -134,7 +143,7 @@ pub(super) fn find(text: &str, has_name: bool, longest: usize, found: &mut Vec<R
             let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
             // A key beside one that is known already: `Client('AC…', '…')`.
             let is_company = || found.iter().any(|one| one.start < range.end && one.end > range.start);
-            let has_run = super::longest_run(line) >= MIN_RUN_LEN;
+            let has_run = Shape::of(line).longest_run >= MIN_RUN_LEN;
             if has_run && !has(HARMLESS) && (has(ACCESS) || is_company()) {
                 in_line(line, lower, range.start, found);
             }
@@ -144,24 +153,42 @@ pub(super) fn find(text: &str, has_name: bool, longest: usize, found: &mut Vec<R
         let secrets = regex.captures_iter(text).filter_map(|caught| caught.name("secret"));
         found.extend(secrets.map(|one| one.range()));
     };
-    if is_spelled {
+    if shape.is_spelled {
         add(&SPELLED);
     }
-    if has_digits && (lower.contains(" code") || lower.contains("scodes") || lower.contains("-code")) {
+    if shape.has_digits && present.has_code() && (present.has_recovery() || !text.is_ascii()) {
         add(&RECOVERY);
     }
-    if has_digits && THINGS.iter().any(|thing| lower.contains(thing)) {
+    if present.has_thing() && has_typed_digits(text) {
         add(&TYPED);
     }
 }
 
-/// Tells whether six characters are apart, each with white space after it: the least that [`SPELLED`] takes.
-fn is_spelled(text: &[u8]) -> bool {
-    let mut count = 0;
-    text.split(u8::is_ascii_whitespace).any(|word| {
-        count = if word.len() == 1 { count + 1 } else { 0 };
-        count == 6
-    })
+/// Tells whether a text has digits as a lock wants them: five in a row, three beside a letter or `#` or `*`, or three groups of one
+/// or two. Years, ports and times are none.
+pub(super) fn has_typed_digits(text: &str) -> bool {
+    let is_beside = |byte: &u8| byte.is_ascii_alphabetic() || b"#*".contains(byte) || !byte.is_ascii();
+    let bytes = text.as_bytes();
+    let mut small_groups = 0;
+    let mut start = 0;
+    while let Some(found) = bytes[start..].iter().position(u8::is_ascii_digit) {
+        let first = start + found;
+        let count = bytes[first..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (before, after) = (first.checked_sub(1).map(|at| bytes[at]), bytes.get(first + count));
+        // `12-34-56`: each group follows a dash right behind the last one.
+        let follows = found == 1 && before == Some(b'-') && first > 1 && bytes[first - 2].is_ascii_digit();
+        small_groups = match count {
+            1 | 2 if follows => small_groups + 1,
+            1 | 2 => 1,
+            _ => 0,
+        };
+        let is_beside = before.as_ref().is_some_and(is_beside) || after.is_some_and(is_beside);
+        if count >= 5 || (count >= 3 && is_beside) || small_groups == 3 {
+            return true;
+        }
+        start = first + count;
+    }
+    false
 }
 
 /// Adds the runs of a line that look generated and that a word of access introduces, or follows closely.
@@ -242,6 +269,16 @@ mod tests {
             "Den Schlüssel für die Schnittstelle habe ich dir notiert, er heißt Zk8Lm3Qx7Rt2Vb9N und gilt ab morgen",
         ] {
             assert!(text(secret).contains(MASK), "{secret}");
+        }
+    }
+
+    #[test]
+    fn digits_of_a_lock_are_neither_years_nor_ports() {
+        for typed in ["48213", "at 2580#", "A123", "code 12-34-56", "1-2-3", "x 123ö", "2024-03-14-15"] {
+            assert!(super::has_typed_digits(typed), "{typed}");
+        }
+        for other in ["", "8080 and 1830", "2024-03-14", "v2.3.1", "12 450", "10:30", "3-4", "1-2 3-4"] {
+            assert!(!super::has_typed_digits(other), "{other}");
         }
     }
 

@@ -6,10 +6,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::trigger::Present;
+
+/// Lower-case strings of which one introduces a passphrase.
+pub(super) const PASSPHRASE_CUES: &[&str] = &["pass", "psk"];
+
 /// Lower-case strings of which one introduces a phrase.
 pub(super) const CUES: &[&str] = &[
-    "pass",
-    "psk",
     "seed",
     "mnemonic",
     "recovery",
@@ -64,12 +67,25 @@ static APP_PASSWORD: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Adds the ranges of the secret phrases.
-pub(super) fn find(text: &str, found: &mut Vec<Range<usize>>) {
+pub(super) fn find(text: &str, present: &Present, found: &mut Vec<Range<usize>>) {
+    if !present.has_passphrase() && !present.has_phrase() {
+        return;
+    }
+    // A cue in other capitals is told by the letters alone.
+    let may_be_cued = present.has_phrase() || !text.is_ascii();
     if ["pass", "Pass", "PASS", "psk"].iter().any(|name| text.contains(name)) {
-        for pattern in [&PASSPHRASE, &QUOTED_PASSPHRASE, &APP_PASSWORD] {
+        let patterns = [
+            (&PASSPHRASE, may_be_cued),
+            (&QUOTED_PASSPHRASE, text.contains('"')),
+            (&APP_PASSWORD, text.contains([':', '='])),
+        ];
+        for (pattern, _) in patterns.into_iter().filter(|(_, may_match)| *may_match) {
             let secrets = pattern.captures_iter(text).filter_map(|caught| caught.name("secret"));
             found.extend(secrets.filter(|secret| !is_sentence(secret.as_str())).map(|secret| secret.range()));
         }
+    }
+    if !may_be_cued {
+        return;
     }
     for phrase in PHRASE.find_iter(text) {
         let mut from = phrase.start().saturating_sub(MAX_DISTANCE);
@@ -78,7 +94,7 @@ pub(super) fn find(text: &str, found: &mut Vec<Range<usize>>) {
         }
         let before = text[from..phrase.start()].to_lowercase();
         let words = phrase.as_str();
-        if CUES[2..].iter().any(|cue| before.contains(cue)) && !is_sentence(words) && !repeats(words) {
+        if CUES.iter().any(|cue| before.contains(cue)) && !is_sentence(words) && !repeats(words) {
             found.push(phrase.range());
         }
     }

@@ -413,7 +413,7 @@ pub(super) fn is_dense(bytes: &[u8], least: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{MIN_TOKEN_LEN, longest_run};
+    use super::super::{MIN_TOKEN_LEN, Shape};
     use super::*;
 
     /// Returns characters that look random, the same each time.
@@ -438,7 +438,10 @@ mod tests {
         for token in TOKENS {
             for prefix in token.prefixes {
                 let secret = format!("{prefix}{}", body(token.chars, token.least + 2));
-                assert!(longest_run(&secret) >= MIN_TOKEN_LEN + 2, "{prefix} is looked for in every text");
+                assert!(
+                    Shape::of(&secret).longest_run >= MIN_TOKEN_LEN + 2,
+                    "{prefix} is looked for in every text"
+                );
                 for (before, after) in [("", ""), ("key ", "."), ("\"", "\""), ("密钥", "。"), ("X=", "\n")]
                 {
                     let text = format!("{before}{secret}{after}");

@@ -4,10 +4,10 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::{command, form, keyed, phrase, token};
+use super::{command, form, keyed, near, phrase, token};
 
 /// The number of pairs of ASCII characters.
-const PAIRS: usize = 128 * 128;
+pub(super) const PAIRS: usize = 128 * 128;
 
 static INDEX: LazyLock<Index> = LazyLock::new(Index::new);
 
@@ -16,8 +16,7 @@ struct Index {
     is_rare: Box<[bool; PAIRS]>,
     /// For each pair, where its rows start.
     starts: Vec<u16>,
-    /// A trigger in lower case, where its rarest pair is, and the number of its pattern.
-    rows: Vec<(String, usize, usize)>,
+    rows: Vec<Row>,
     /// Triggers of one character.
     singles: Vec<(u8, usize)>,
     count: usize,
@@ -25,7 +24,22 @@ struct Index {
     commands: Range<usize>,
     tokens: Range<usize>,
     names: usize,
+    passphrases: usize,
     phrases: usize,
+    codes: usize,
+    recovery: usize,
+    things: usize,
+}
+
+/// A trigger of more than one character.
+struct Row {
+    trigger: &'static str,
+    /// Where its rarest pair is.
+    place: usize,
+    /// The byte after that pair in lower case, or 0. Most pairs of a text are told by it without a comparison.
+    after: u8,
+    /// The number of its pattern.
+    number: usize,
 }
 
 impl Index {
@@ -33,7 +47,7 @@ impl Index {
         let mut rows = Vec::new();
         let mut count = 0;
         let mut add = |triggers: &mut dyn Iterator<Item = &'static str>| {
-            rows.extend(triggers.map(|trigger| (trigger.to_lowercase(), count)));
+            rows.extend(triggers.map(|trigger| (trigger, count)));
             count += 1;
             count
         };
@@ -56,11 +70,17 @@ impl Index {
         }
         let tokens = range(commands.end + token::PREFIXES.len());
         let names = add(&mut keyed::stems()) - 1;
+        let passphrases = add(&mut phrase::PASSPHRASE_CUES.iter().copied()) - 1;
         let phrases = add(&mut phrase::CUES.iter().copied()) - 1;
+        let codes = add(&mut near::CODES.iter().copied()) - 1;
+        let recovery = add(&mut near::RECOVERY_CUES.iter().copied()) - 1;
+        let things = add(&mut near::THINGS.iter().copied()) - 1;
         let (singles, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(trigger, _)| trigger.len() == 1);
-        let with_place = |(trigger, number): (String, usize)| {
-            let place = rarest_pair(trigger.as_bytes());
-            (pair_at(&trigger, place), (trigger, place, number))
+        let with_place = |(trigger, number): (&'static str, usize)| {
+            let bytes = trigger.as_bytes();
+            let place = rarest_pair(bytes);
+            let after = bytes.get(place + 2).map_or(0, |byte| LOWER[usize::from(*byte)]);
+            (pair_of(bytes[place], bytes[place + 1]), Row { trigger, place, after, number })
         };
         let mut rows: Vec<_> = rows.into_iter().map(with_place).collect();
         rows.sort_by_key(|(pair, _)| *pair);
@@ -75,13 +95,28 @@ impl Index {
         }
         let rows = rows.into_iter().map(|(_, row)| row).collect();
         let singles = singles.into_iter().map(|(trigger, number)| (trigger.as_bytes()[0], number)).collect();
-        Index { is_rare, starts, rows, singles, count, forms, commands, tokens, names, phrases }
+        Index {
+            is_rare,
+            starts,
+            rows,
+            singles,
+            count,
+            forms,
+            commands,
+            tokens,
+            names,
+            passphrases,
+            phrases,
+            codes,
+            recovery,
+            things,
+        }
     }
 }
 
 /// Returns where the rarest pair of a trigger starts, by how common its characters are in English.
 fn rarest_pair(trigger: &[u8]) -> usize {
-    let rarity = |byte: u8| usize::from(RARITY[usize::from(byte & 127)]);
+    let rarity = |byte: u8| usize::from(RARITY[usize::from(LOWER[usize::from(byte)])]);
     let windows = trigger.windows(2).enumerate();
     windows.max_by_key(|(_, two)| rarity(two[0]) + rarity(two[1])).map_or(0, |(place, _)| place)
 }
@@ -98,10 +133,6 @@ static RARITY: [u8; 128] = {
     table
 };
 
-fn pair_at(trigger: &str, place: usize) -> usize {
-    pair(trigger.as_bytes()[place], trigger.as_bytes()[place + 1])
-}
-
 /// Each byte in lower case, as a part of a pair: every text that is stored or returned passes here.
 static LOWER: [u8; 256] = {
     let (mut table, mut byte) = ([0; 256], 0);
@@ -115,8 +146,9 @@ static LOWER: [u8; 256] = {
     table
 };
 
-fn pair(one: u8, other: u8) -> usize {
-    usize::from(one & 127) << 7 | usize::from(other & 127)
+/// Returns the number of a pair of bytes; those of two cases are one.
+pub(super) fn pair_of(one: u8, other: u8) -> usize {
+    usize::from(LOWER[usize::from(one)]) << 7 | usize::from(LOWER[usize::from(other)])
 }
 
 /// The patterns that may match one text.
@@ -138,7 +170,13 @@ impl Present {
             // The pair of nothing and the first byte is not a pair.
             let Some(place) = next.checked_sub(1) else { continue };
             let (start, end) = (index.starts[pair], index.starts[pair + 1]);
-            for (trigger, offset, number) in &index.rows[usize::from(start)..usize::from(end)] {
+            let follows = bytes.get(next + 1).map_or(0, |byte| LOWER[usize::from(*byte)]);
+            for Row { trigger, place: offset, after, number } in
+                &index.rows[usize::from(start)..usize::from(end)]
+            {
+                if *after != 0 && *after != follows {
+                    continue;
+                }
                 let begins = |from: usize| {
                     let there = bytes.get(from..from + trigger.len());
                     there.is_some_and(|there| there.eq_ignore_ascii_case(trigger.as_bytes()))
@@ -183,7 +221,25 @@ impl Present {
         self.has(INDEX.names)
     }
 
+    pub(super) fn has_passphrase(&self) -> bool {
+        self.has(INDEX.passphrases)
+    }
+
     pub(super) fn has_phrase(&self) -> bool {
         self.has(INDEX.phrases)
+    }
+
+    /// Tells whether codes are spoken of, as [`near`] looks for them.
+    pub(super) fn has_code(&self) -> bool {
+        self.has(INDEX.codes)
+    }
+
+    pub(super) fn has_recovery(&self) -> bool {
+        self.has(INDEX.recovery)
+    }
+
+    /// Tells whether a thing is named that digits open.
+    pub(super) fn has_thing(&self) -> bool {
+        self.has(INDEX.things)
     }
 }

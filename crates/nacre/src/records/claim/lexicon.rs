@@ -1,8 +1,8 @@
 //! The vocabulary of statements in each language: `words/LANGUAGE/claims.txt` as a table of phrases.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::{LazyLock, OnceLock};
 
+use foldhash::{HashMap, HashSet};
 use rust_stemmers::Algorithm;
 
 use crate::base::stem::stem;
@@ -154,23 +154,39 @@ const CHINESE: usize = 4;
 /// The maximum number of words that a gap (`~`) in a phrase matches.
 const MAX_GAP: usize = 4;
 
-/// The phrases of one language by the stem of their first word.
+/// The phrases of one language by the first letter of their stem. A letter is built once a statement has it: the stems of all
+/// phrases take longer than all the rest of a short command.
 pub(super) struct Lexicon {
     stemmer: Option<Algorithm>,
-    phrases: HashMap<String, Vec<Phrase>>,
+    letters: HashMap<char, Letter>,
+}
+
+/// The phrases that begin with one letter.
+#[derive(Default)]
+struct Letter {
+    entries: Vec<Entry>,
+    /// By the stem of their first word.
+    built: OnceLock<HashMap<String, Vec<Phrase>>>,
+}
+
+/// A phrase as it is written.
+struct Entry {
+    text: &'static str,
+    meaning: Meaning,
+    /// Whether its first word is meant only as it is written.
+    exact: bool,
 }
 
 static IRREGULAR: Table = words::CLAIMS_ENGLISH.table("irregular");
 
-/// Irregular English forms, each with the stem of its base form: `written` is a form of `write`.
-static FORMS: LazyLock<HashMap<&'static str, String>> = LazyLock::new(|| {
-    let rows = IRREGULAR.iter().flat_map(|(base, forms)| split(forms).map(move |form| (form, *base)));
-    rows.map(|(form, base)| (form, stem(Algorithm::English, base))).collect()
+/// Irregular English forms, each with its base form: `written` is a form of `write`.
+static FORMS: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
+    IRREGULAR.iter().flat_map(|(base, forms)| split(forms).map(move |form| (form, *base))).collect()
 });
 
 /// The function words of all languages as they are written, each with the languages that have it as bits.
 static FUNCTION_WORDS: LazyLock<HashMap<&'static str, u8>> = LazyLock::new(|| {
-    let mut words: HashMap<&'static str, u8> = HashMap::new();
+    let mut words: HashMap<&'static str, u8> = HashMap::default();
     for (language, tables) in LANGUAGES.iter().take(CHINESE).enumerate() {
         let is_function = |class: &str| !matches!(cue(class), Meaning::Cue(_) | Meaning::Generic);
         let phrases = tables
@@ -243,7 +259,7 @@ impl Lexicon {
 
     /// Tells whether a phrase begins with a word of this stem.
     pub(super) fn knows(&self, stem: &str) -> bool {
-        self.phrases.contains_key(stem)
+        self.phrases(stem).is_some()
     }
 
     pub(super) fn is_german(&self) -> bool {
@@ -259,7 +275,7 @@ impl Lexicon {
         if self.is_english()
             && let Some(base) = FORMS.get(lower)
         {
-            return base.clone();
+            return stem(Algorithm::English, base);
         }
         match self.stemmer {
             Some(algorithm) if lower.chars().all(char::is_alphabetic) => {
@@ -278,7 +294,7 @@ impl Lexicon {
     pub(super) fn matches(&self, tokens: &[Token]) -> Vec<Match> {
         let mut found: Vec<Match> = Vec::new();
         for (start, token) in tokens.iter().enumerate() {
-            for phrase in self.phrases.get(&token.stem).into_iter().flatten() {
+            for phrase in self.phrases(&token.stem).into_iter().flatten() {
                 if phrase.exact.as_ref().is_none_or(|exact| *exact == token.lower)
                     && let Some((end, gap)) = phrase.end(tokens, start + 1)
                 {
@@ -306,7 +322,7 @@ impl Lexicon {
 
     fn build(tables: &'static Tables) -> Lexicon {
         let stemmer = tables.stemmer;
-        let mut lexicon = Lexicon { stemmer, phrases: HashMap::new() };
+        let mut lexicon = Lexicon { stemmer, letters: HashMap::default() };
         for (class, phrases) in tables.cues.iter() {
             // Only attributes take every form of a word: the noun `move` is not the verb `moved`.
             lexicon.add(
@@ -342,27 +358,54 @@ impl Lexicon {
     /// Adds phrases. `exact`: their first words are meant only as they are written.
     fn add(&mut self, phrases: &'static str, meaning: Meaning, exact: bool) {
         for entry in split(phrases) {
-            let phrase = entry.trim_start_matches('=');
-            let exact = exact || phrase.len() < entry.len();
-            let spaced = phrase.replace('-', " ");
-            let mut stems: Vec<String> = if phrase.starts_with(is_han) {
-                phrase.chars().map(String::from).collect()
+            let text = entry.trim_start_matches('=');
+            let entry = Entry { text, meaning, exact: exact || text.len() < entry.len() };
+            self.letters.entry(self.first_letter(text)).or_default().entries.push(entry);
+        }
+    }
+
+    /// Returns the letter that the stem of a phrase begins with: that of its first word, without accents.
+    fn first_letter(&self, phrase: &'static str) -> char {
+        let word = phrase.split([' ', '-']).next().unwrap_or(phrase);
+        let base = if self.is_english() { FORMS.get(word) } else { None };
+        let first = base.copied().unwrap_or(word).chars().next().expect("a phrase is not empty");
+        if first.is_ascii() {
+            first
+        } else {
+            fold_marks(first.encode_utf8(&mut [0; 4])).chars().next().unwrap_or(first)
+        }
+    }
+
+    /// Returns the phrases that begin with a stem.
+    fn phrases(&self, stem: &str) -> Option<&Vec<Phrase>> {
+        let letter = self.letters.get(&stem.chars().next()?)?;
+        letter.built.get_or_init(|| self.build_letter(&letter.entries)).get(stem)
+    }
+
+    fn build_letter(&self, entries: &[Entry]) -> HashMap<String, Vec<Phrase>> {
+        let mut phrases: HashMap<String, Vec<Phrase>> = HashMap::default();
+        for Entry { text, meaning, exact } in entries {
+            let is_han = text.starts_with(is_han);
+            let spaced = text.replace('-', " ");
+            let mut stems: Vec<String> = if is_han {
+                text.chars().map(String::from).collect()
             } else {
                 spaced.split_whitespace().map(|word| self.stem_of_entry(word)).collect()
             };
             let first = stems.remove(0);
-            let exact = exact.then(|| spaced.split_whitespace().next().unwrap_or(phrase).to_owned());
-            let exact = exact.filter(|_| !phrase.starts_with(is_han));
-            let known = self.phrases.entry(first).or_default();
+            let exact =
+                (*exact && !is_han).then(|| spaced.split_whitespace().next().unwrap_or(text).to_owned());
+            let known = phrases.entry(first).or_default();
             let covers = |other: &Phrase| {
                 other.rest == stems
-                    && other.meaning == meaning
+                    && other.meaning == *meaning
                     && (other.exact.is_none() || other.exact == exact)
             };
             if !known.iter().any(covers) {
-                known.push(Phrase { rest: stems, exact, meaning });
+                known.push(Phrase { rest: stems, exact, meaning: *meaning });
             }
         }
+        phrases
     }
 
     fn stem_of_entry(&self, word: &str) -> String {
@@ -482,4 +525,24 @@ fn calendar(name: &str) -> Meaning {
 /// Tells whether a character is Chinese, where every character is read as a word.
 pub(super) fn is_han(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stem_of_every_phrase_begins_with_the_letter_that_it_is_found_by() {
+        let mut count = 0;
+        for language in 0..LANGUAGES.len() {
+            let lexicon = lexicon(language);
+            for (letter, Letter { entries, .. }) in &lexicon.letters {
+                for stem in lexicon.build_letter(entries).keys() {
+                    assert!(stem.starts_with(*letter), "{stem} under {letter}");
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 2_000, "{count} stems");
+    }
 }

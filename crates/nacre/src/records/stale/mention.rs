@@ -4,6 +4,7 @@
 //! path is never watched.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -14,6 +15,8 @@ use crate::index::analyse::{is_spaceless, is_word};
 /// The maximum number of names that are taken from one memory, and of characters of a name.
 const MAX_MENTIONS: usize = 200;
 const MAX_NAME_CHARS: usize = 200;
+/// How many characters between back quotes may be a name.
+const SPAN_CHARS: RangeInclusive<usize> = 2..=200;
 /// How many words before a version may name what has it.
 const WORDS_BEFORE_VERSION: usize = 5;
 /// How many words around `branch` may be its name.
@@ -88,8 +91,9 @@ pub(crate) fn mentions(text: &str) -> Vec<Mention> {
     for path in paths(text) {
         add(MentionKind::Path, path);
     }
-    for flag in FLAG.captures_iter(text) {
-        add(MentionKind::Flag, flag[1].to_owned());
+    // Each pattern takes longer to compile than a short command without it.
+    if text.contains("--") {
+        FLAG.captures_iter(text).for_each(|flag| add(MentionKind::Flag, flag[1].to_owned()));
     }
     let words: Vec<&str> = text.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect();
     for (place, word) in words.iter().enumerate() {
@@ -104,7 +108,7 @@ pub(crate) fn mentions(text: &str) -> Vec<Mention> {
             rest.filter_map(|word| branch(word)).for_each(|name| add(MentionKind::Branch, name));
         }
     }
-    for name in SPAN.captures_iter(text).filter_map(|span| branch(span[1].trim())) {
+    for name in spans(text).filter_map(|span| branch(span.trim())) {
         // Only a name with a slash is sure to be no word.
         if name.contains('/') {
             add(MentionKind::Branch, name);
@@ -117,9 +121,6 @@ pub(crate) fn mentions(text: &str) -> Vec<Mention> {
 static FLAG: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?:^|[^\w-])(--[a-z][a-z0-9]+(?:-[a-z0-9]+)*)").expect("a constant pattern")
 });
-/// Text between back quotes.
-static SPAN: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"`([^`\n]{2,200})`").expect("a constant pattern"));
 static VERSION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:(?P<name>@?[A-Za-z][\w./-]*?)(?:@|==|=|>=|\^|~))?[v^~=<>]*(?P<version>\d+(?:\.\d+){1,3}(?:-[0-9A-Za-z.]+)?)$")
         .expect("a constant pattern")
@@ -160,9 +161,26 @@ fn paths(text: &str) -> BTreeSet<String> {
     let runs = text.split(|c| !is_of_path(c)).filter(|run| !run.is_empty());
     let mut found: BTreeSet<String> = runs.filter_map(path).collect();
     // A name with spaces, between back quotes.
-    let spans = SPAN.captures_iter(text).filter(|span| span[1].contains(' ') && span[1].contains('/'));
-    found.extend(spans.filter_map(|span| path(&span[1])));
+    let spans = spans(text).filter(|span| span.contains(' ') && span.contains('/'));
+    found.extend(spans.filter_map(path));
     found
+}
+
+/// Returns the texts between back quotes that are on one line and neither empty nor long.
+fn spans(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        loop {
+            let (_, after) = rest.split_once('`')?;
+            let (inside, next) = after.split_once('`')?;
+            let is_span = !inside.contains('\n') && SPAN_CHARS.contains(&inside.chars().count());
+            // A quote that closes nothing may open the next span.
+            rest = if is_span { next } else { &after[inside.len()..] };
+            if is_span {
+                return Some(inside);
+            }
+        }
+    })
 }
 
 /// Tells whether paths are made of such characters. Scripts without spaces end them.
@@ -233,7 +251,8 @@ fn is_file_name(word: &str) -> bool {
 
 /// Adds the version that a word is, for each word before it that may name what has it.
 fn versions(before: &[&str], word: &str, add: &mut impl FnMut(MentionKind, String)) {
-    let Some(found) = VERSION.captures(word) else { return };
+    let may_be_version = word.contains('.') && word.contains(char::is_numeric);
+    let Some(found) = may_be_version.then(|| VERSION.captures(word)).flatten() else { return };
     let version = &found["version"];
     if let Some(name) = found.name("name") {
         add(MentionKind::Version, format!("{} {version}", name.as_str().to_lowercase()));
@@ -263,8 +282,8 @@ fn branch(word: &str) -> Option<String> {
 
 /// Adds commands: a program that runs others by name, or a program of the project and its subcommand.
 fn commands(text: &str, words: &[&str], add: &mut impl FnMut(MentionKind, String)) {
-    for span in SPAN.captures_iter(text) {
-        let parts: Vec<&str> = span[1].trim_start_matches("$ ").split_whitespace().collect();
+    for span in spans(text) {
+        let parts: Vec<&str> = span.trim_start_matches("$ ").split_whitespace().collect();
         for part in parts.split(|part| ["&&", "||", "|", ";"].contains(part)) {
             command(part, add);
         }
@@ -314,6 +333,28 @@ mod tests {
 
     fn names(kind: MentionKind, text: &str) -> Vec<String> {
         mentions(text).into_iter().filter(|one| one.kind == kind).map(|one| one.name).collect()
+    }
+
+    #[test]
+    fn spans_are_those_of_the_pattern() {
+        let pattern = Regex::new(r"`([^`\n]{2,200})`").unwrap();
+        let (longest, too_long) = (format!("`{}`", "ö".repeat(200)), format!("`{}` `ab`", "o".repeat(201)));
+        for text in [
+            "",
+            "`",
+            "`a` `bc`",
+            "``ab``",
+            "`a\nb` `cd` e`fg",
+            "```sh\nls\n``` `x y`",
+            "`ab``cd`",
+            &longest,
+            &too_long,
+        ] {
+            let found: Vec<&str> = spans(text).collect();
+            let expected: Vec<&str> =
+                pattern.captures_iter(text).map(|found| found.get(1).unwrap().as_str()).collect();
+            assert_eq!(found, expected, "{text:?}");
+        }
     }
 
     #[test]
