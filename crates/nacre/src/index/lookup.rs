@@ -13,30 +13,56 @@ pub(crate) fn count(db: &Connection) -> Result<i64> {
     db.one("SELECT count(*) FROM passages", (), |row| row.get(0))
 }
 
-/// Returns the document frequency of a word: the number of passages that contain it.
-pub(crate) fn df(db: &Connection, term: &str) -> Result<i64> {
-    Ok(db.row("SELECT df FROM terms WHERE term = $1", [term], |row| row.get(0))?.unwrap_or(0))
+/// The document frequencies of words: how many passages contain each.
+#[derive(Default)]
+pub(crate) struct Frequencies(HashMap<String, i64>);
+
+impl Frequencies {
+    /// Reads the frequencies of these words. A server answers for all of them at once.
+    pub(crate) fn read(db: &Connection, words: impl IntoIterator<Item = String>) -> Result<Frequencies> {
+        let mut words: Vec<String> = words.into_iter().collect();
+        words.sort_unstable();
+        words.dedup();
+        let mut known = HashMap::new();
+        match db.engine() {
+            Engine::Postgres(_) if words.is_empty() => {}
+            Engine::Postgres(server) => {
+                let rows = server.query("SELECT term, df FROM terms WHERE term = ANY ($1)", &[&words])?;
+                known.extend(rows.iter().map(|row| (row.get(0), row.get(1))));
+            }
+            Engine::Sqlite(_) => {
+                for word in words {
+                    let df = db.row("SELECT df FROM terms WHERE term = $1", [&word], |row| row.get(0))?;
+                    known.extend(df.map(|df| (word, df)));
+                }
+            }
+        }
+        Ok(Frequencies(known))
+    }
+
+    /// Returns the frequency of a word that was read; 0 if no passage contains it.
+    pub(crate) fn of(&self, word: &str) -> i64 {
+        self.0.get(word).copied().unwrap_or(0)
+    }
 }
 
-/// Returns the passages that match an FTS5 expression, each with its `bm25()`.
-pub(crate) fn scored(db: &Connection, expression: &str) -> Result<Vec<(u32, f64)>> {
+/// Returns the passages that match each of these FTS5 expressions, with its `bm25()`.
+pub(crate) fn scored(db: &Connection, expressions: &[String]) -> Result<Vec<Vec<(u32, f64)>>> {
     if let Engine::Postgres(server) = db.engine() {
-        return postings::scored(server, expression);
+        return postings::scored(server, expressions);
     }
     let sql = "SELECT rowid, bm25(passages_fts) FROM passages_fts WHERE passages_fts MATCH $1";
-    db.rows(sql, [expression], |row| Ok((row.get(0)?, row.get(1)?)))
+    let hits = |expression| db.rows(sql, [expression], |row| Ok((row.get(0)?, row.get(1)?)));
+    expressions.iter().map(hits).collect()
 }
 
-/// Passes every passage that matches an FTS5 expression to `take`.
-pub(crate) fn matching(db: &Connection, expression: &str, mut take: impl FnMut(u32)) -> Result<()> {
+/// Returns the passages that match each of these FTS5 expressions.
+pub(crate) fn matching(db: &Connection, expressions: &[String]) -> Result<Vec<Vec<u32>>> {
     if let Engine::Postgres(server) = db.engine() {
-        postings::matching(server, expression)?.into_iter().for_each(take);
-        return Ok(());
+        return postings::matching(server, expressions);
     }
-    db.each("SELECT rowid FROM passages_fts WHERE passages_fts MATCH $1", [expression], |row| {
-        take(row.get(0)?);
-        Ok(ControlFlow::Continue(()))
-    })
+    let sql = "SELECT rowid FROM passages_fts WHERE passages_fts MATCH $1";
+    expressions.iter().map(|expression| db.rows(sql, [expression], |row| row.get(0))).collect()
 }
 
 /// A passage that may contradict a statement.

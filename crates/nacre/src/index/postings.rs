@@ -118,10 +118,10 @@ pub(super) fn clear(server: &Lease) -> Result<()> {
 /// The passages that contain a word, by id: how often, and their lengths.
 type Hits = BTreeMap<u32, (u32, u32)>;
 
-/// Returns the passages that contain each term of an expression. All words are read with one statement.
-fn hits(server: &Lease, expression: &str) -> Result<Vec<Hits>> {
-    let terms: Vec<Term<'_>> = terms(expression).collect();
-    let words: Vec<&str> = terms.iter().filter_map(Term::word).collect();
+/// Returns the passages that contain each term of each expression. All words are read with one statement.
+fn hits(server: &Lease, expressions: &[String]) -> Result<Vec<Vec<Hits>>> {
+    let words: Vec<&str> =
+        expressions.iter().flat_map(|expression| terms(expression)).filter_map(|term| term.word()).collect();
     let mut by_word: BTreeMap<String, Hits> = BTreeMap::new();
     if !words.is_empty() {
         let sql = "SELECT part, data, term FROM postings WHERE term = ANY ($1)";
@@ -129,19 +129,19 @@ fn hits(server: &Lease, expression: &str) -> Result<Vec<Hits>> {
             add(by_word.entry(row.get(2)).or_default(), &row);
         }
     }
-    let read = |term: &Term<'_>| match term {
-        // An expression can have a word twice.
-        Term::Word(word) => Ok(by_word.get(*word).cloned().unwrap_or_default()),
+    let read = |term: Term<'_>| match term {
+        // A word may come twice.
+        Term::Word(word) => Ok(by_word.get(word).cloned().unwrap_or_default()),
         Term::Prefix(start) => {
             let mut found = Hits::new();
             let sql = "SELECT part, data FROM postings WHERE term >= $1 AND term < $2";
-            for row in server.query(sql, &[start, &after(start)])? {
+            for row in server.query(sql, &[&start, &after(start)])? {
                 add(&mut found, &row);
             }
             Ok(found)
         }
     };
-    terms.iter().map(read).collect()
+    expressions.iter().map(|expression| terms(expression).map(read).collect()).collect()
 }
 
 /// Adds the postings of a row.
@@ -153,16 +153,24 @@ fn add(hits: &mut Hits, row: &postgres::Row) {
     }
 }
 
-/// Returns the passages that match an expression, by id, each with what FTS5's `bm25()` returns: less is
+/// Returns the passages that match each expression, by id, each with what FTS5's `bm25()` returns: less is
 /// better.
-pub(super) fn scored(server: &Lease, expression: &str) -> Result<Vec<(u32, f64)>> {
+pub(super) fn scored(server: &Lease, expressions: &[String]) -> Result<Vec<Vec<(u32, f64)>>> {
+    if expressions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let totals = totals(server)?;
+    Ok(hits(server, expressions)?.into_iter().map(|hits| bm25(totals, hits)).collect())
+}
+
+/// Adds up the scores of the terms of an expression.
+fn bm25([passages, words]: [f64; 2], terms: Vec<Hits>) -> Vec<(u32, f64)> {
     // The constants and the order of operations are those of FTS5.
     const K1: f64 = 1.2;
     const B: f64 = 0.75;
-    let [passages, words] = totals(server)?;
     let average = words / passages;
     let mut scores: BTreeMap<u32, f64> = BTreeMap::new();
-    for hits in hits(server, expression)? {
+    for hits in terms {
         #[expect(clippy::cast_precision_loss, reason = "a number of passages")]
         let with = hits.len() as f64;
         let idf = ((passages - with + 0.5) / (with + 0.5)).ln();
@@ -173,23 +181,24 @@ pub(super) fn scored(server: &Lease, expression: &str) -> Result<Vec<(u32, f64)>
             *scores.entry(id).or_default() += score;
         }
     }
-    Ok(scores.into_iter().map(|(id, score)| (id, -score)).collect())
+    scores.into_iter().map(|(id, score)| (id, -score)).collect()
 }
 
-/// Returns the passages that match an expression, by id.
-pub(super) fn matching(server: &Lease, expression: &str) -> Result<Vec<u32>> {
-    let mut found = Vec::new();
-    for hits in hits(server, expression)? {
-        found.extend(hits.into_keys());
-    }
-    found.sort_unstable();
-    found.dedup();
-    Ok(found)
+/// Returns the passages that match each expression, by id.
+pub(super) fn matching(server: &Lease, expressions: &[String]) -> Result<Vec<Vec<u32>>> {
+    let ids = |terms: Vec<Hits>| {
+        let mut found: Vec<u32> = terms.into_iter().flat_map(Hits::into_keys).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    };
+    Ok(hits(server, expressions)?.into_iter().map(ids).collect())
 }
 
 /// Returns the ids of the `most` passages that match an expression best.
 pub(super) fn best(server: &Lease, expression: &str, most: usize) -> Result<Vec<i64>> {
-    let mut found = scored(server, expression)?;
+    let [hits] = &mut hits(server, &[expression.to_owned()])?[..] else { return Ok(Vec::new()) };
+    let mut found = bm25(totals(server)?, std::mem::take(hits));
     // The sort is stable: equal scores stay in order of id.
     found.sort_by(|(_, one), (_, other)| one.total_cmp(other));
     Ok(found.into_iter().take(most).map(|(id, _)| i64::from(id)).collect())
@@ -254,7 +263,7 @@ enum Term<'a> {
 }
 
 impl<'a> Term<'a> {
-    fn word(&self) -> Option<&'a str> {
+    fn word(self) -> Option<&'a str> {
         match self {
             Term::Word(word) => Some(word),
             Term::Prefix(_) => None,

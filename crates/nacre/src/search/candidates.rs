@@ -10,7 +10,8 @@ use super::retrievers::{self, Cosines, TermHits};
 use crate::base::caller::Visibility;
 use crate::base::{Result, settings};
 use crate::index::embed::Embedder;
-use crate::index::{self, Language, Mark, Space, dense, flag, lines, lookup};
+use crate::index::lookup::Frequencies;
+use crate::index::{self, Language, Mark, Space, dense, flag, lines};
 use crate::records::note::vectors;
 use crate::store::Connection;
 
@@ -85,12 +86,14 @@ impl<'a> Candidates<'a> {
     fn add_meaning(&mut self, question: &Question, embedder: Option<&dyn Embedder>) -> Result<()> {
         let passages = self.pools.iter().map(|pool| pool.members.len()).sum();
         // A collection that fails here counts as 0: this only weights the words of the question.
-        let count = |pool: &Pool<'_>, term: &str| match lookup::df(pool.corpus.db, term) {
-            Err(_) if !pool.corpus.is_memory() => Ok(0),
-            df => df,
+        let words = retrievers::weighted_words(question);
+        let read = |pool: &Pool<'_>| match Frequencies::read(pool.corpus.db, words.clone()) {
+            Err(_) if !pool.corpus.is_memory() => Ok(Frequencies::default()),
+            read => read,
         };
-        let df = |term: &str| self.pools.iter().map(|pool| count(pool, term)).sum::<Result<i64>>();
-        let vector = retrievers::question_vector(question, passages, df)?;
+        let frequencies: Vec<Frequencies> = self.pools.iter().map(read).collect::<Result<_>>()?;
+        let df = |word: &str| frequencies.iter().map(|known| known.of(word)).sum();
+        let vector = retrievers::question_vector(question, passages, df);
         for mut pool in std::mem::take(&mut self.pools) {
             let (db, space) = (pool.corpus.db, pool.space());
             match retrievers::meaning(db, space, &pool.members, pool.is_large, &vector) {

@@ -15,7 +15,7 @@ use crate::base::origin::RecordOrigin;
 use crate::base::redact::{self, redact};
 use crate::base::{Result, Time, text};
 use crate::index::embed::builtin;
-use crate::index::lookup::{self, Candidate};
+use crate::index::lookup::{self, Candidate, Frequencies};
 use crate::index::{self, alike, chunk};
 use crate::records::claim::{Statement, compare, reading_size, weigh};
 use crate::records::conflict::StatementRef;
@@ -210,10 +210,10 @@ struct Candidates {
 
 fn candidates(db: &Connection, content: &str, heading: Option<&str>, effort: &Effort) -> Result<Candidates> {
     let language = index::language(db)?;
-    let mut probes: Vec<(i64, String)> = Vec::new();
-    for word in alike::meaning(&format!("{} {content}", heading.unwrap_or_default()), language) {
-        probes.push((lookup::df(db, &word)?, word));
-    }
+    let words = alike::meaning(&format!("{} {content}", heading.unwrap_or_default()), language);
+    let frequencies = Frequencies::read(db, words.iter().cloned())?;
+    let mut probes: Vec<(i64, String)> =
+        words.into_iter().map(|word| (frequencies.of(&word), word)).collect();
     probes.retain(|(df, _)| *df > 0);
     probes.sort_unstable();
     probes.truncate(effort.words);

@@ -1,10 +1,11 @@
 //! The retrievers by words and by embedding: each scores how well passages fit the question.
 #![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
 
-use super::question::{Question, Term};
+use super::question::Question;
 use crate::base::Result;
 use crate::index::embed::{Embedder, builtin};
-use crate::index::{Quantised, Space, analyse, dense, lookup};
+use crate::index::lookup::{self, Frequencies};
+use crate::index::{Quantised, Space, analyse, dense};
 use crate::store::Connection;
 
 /// The maximum number of passages with a word for which its occurrences in each are counted. Above that,
@@ -54,15 +55,15 @@ impl Cosines {
 
 /// Reads the hits of every term.
 pub(super) fn words(db: &Connection, question: &Question, space: &Space) -> Result<Vec<TermHits>> {
-    let mut order: Vec<(i64, usize)> = Vec::new();
-    for (index, term) in question.terms.iter().enumerate() {
-        order.push((lookup::df(db, &term.term)?, index));
-    }
+    let terms = &question.terms;
+    let frequencies = Frequencies::read(db, terms.iter().map(|term| term.term.clone()))?;
+    let mut order: Vec<(i64, usize)> =
+        terms.iter().enumerate().map(|(index, term)| (frequencies.of(&term.term), index)).collect();
     order.sort_unstable();
     let passages = i64::try_from(space.passages()).unwrap_or(i64::MAX);
-    let mut found: Vec<TermHits> =
-        question.terms.iter().map(|_| TermHits { hits: Vec::new(), is_read: false }).collect();
     let mut hits_read = 0;
+    // The terms whose occurrences are counted, and those that are only looked for.
+    let (mut counted_terms, mut common_terms) = (Vec::new(), Vec::new());
     for (terms_read, (df, index)) in order.into_iter().enumerate() {
         // In a large memory, a word in more than one of eight passages adds little to two rarer ones.
         let says_little = terms_read >= 2 && df > MAX_CHEAP_PASSAGES && df > passages / 8;
@@ -70,61 +71,64 @@ pub(super) fn words(db: &Connection, question: &Question, space: &Space) -> Resu
             break;
         }
         hits_read += df;
-        let term = &question.terms[index];
-        let hits =
-            if df > MAX_COUNTED_PASSAGES { present(db, term, space)? } else { counted(db, term, space)? };
+        if df > MAX_COUNTED_PASSAGES { &mut common_terms } else { &mut counted_terms }.push(index);
+    }
+    let expressions =
+        |read: &[usize]| -> Vec<String> { read.iter().map(|index| terms[*index].expression()).collect() };
+    let scored = lookup::scored(db, &expressions(&counted_terms))?;
+    let matching = lookup::matching(db, &expressions(&common_terms))?;
+    let hits = scored.into_iter().map(|hits| counted(hits, space));
+    let hits = hits.chain(matching.into_iter().map(|ids| present(ids, space)));
+    let mut found: Vec<TermHits> =
+        terms.iter().map(|_| TermHits { hits: Vec::new(), is_read: false }).collect();
+    for (index, hits) in counted_terms.into_iter().chain(common_terms).zip(hits) {
         found[index] = TermHits { hits, is_read: true };
     }
     Ok(found)
 }
 
 /// Returns the hits with the saturated count that FTS5's `bm25()` contains: its value divided by its idf.
-fn counted(db: &Connection, term: &Term, space: &Space) -> Result<Vec<(u32, f32)>> {
-    let hits = lookup::scored(db, &term.expression())?;
+fn counted(hits: Vec<(u32, f64)>, space: &Space) -> Vec<(u32, f32)> {
     let all = space.passages() as f64;
     let with = hits.len() as f64;
     let idf = ((all - with + 0.5) / (with + 0.5)).ln();
     let idf = if idf <= 0.0 { 1e-6 } else { idf };
-    Ok(hits.into_iter().map(|(id, value)| (id, (-value / idf) as f32)).collect())
+    hits.into_iter().map(|(id, value)| (id, (-value / idf) as f32)).collect()
 }
 
 /// Returns the hits of a common word, each counted as one occurrence.
-fn present(db: &Connection, term: &Term, space: &Space) -> Result<Vec<(u32, f32)>> {
+fn present(ids: Vec<u32>, space: &Space) -> Vec<(u32, f32)> {
     let usual = space.average_words();
-    let mut hits = Vec::new();
-    lookup::matching(db, &term.expression(), |id| {
+    let once = |id: u32| {
         let words = space.marks().get(id as usize).map_or(usual, |mark| f32::from(mark.words));
-        hits.push((id, (K1 + 1.0) / (1.0 + K1 * (1.0 - B + B * words / usual.max(1.0)))));
-    })?;
-    Ok(hits)
+        (id, (K1 + 1.0) / (1.0 + K1 * (1.0 - B + B * words / usual.max(1.0))))
+    };
+    ids.into_iter().map(once).collect()
+}
+
+/// Returns the words of a question whose frequencies weight its vector, in the analyser's form.
+pub(super) fn weighted_words(question: &Question) -> Vec<String> {
+    let mut words = Vec::new();
+    builtin::each_word(&question.text, |word| words.extend(weighted_word(question, word)));
+    words
+}
+
+fn weighted_word(question: &Question, word: &str) -> Option<String> {
+    analyse::words(word, question.language).into_iter().next()
 }
 
 /// Returns the vector of a question. Words in few passages (`df` tells how many) count more. Names of
 /// speakers don't count: they are everywhere and would dominate the subject.
-pub(super) fn question_vector(
-    question: &Question,
-    passages: usize,
-    df: impl Fn(&str) -> Result<i64>,
-) -> Result<Quantised> {
-    let mut problem = None;
+pub(super) fn question_vector(question: &Question, passages: usize, df: impl Fn(&str) -> i64) -> Quantised {
     let vector = builtin::embed_weighted(&question.text, |word| {
         if question.is_name(word) {
             return 0.0;
         }
-        let df = analyse::words(word, question.language).first().map_or(Ok(0), |term| df(term));
-        match df {
-            Ok(df) => {
-                let all = passages.max(1) as f32;
-                let with = df as f32;
-                (1.0 + (all - with + 0.5).max(0.5) / (with + 0.5)).ln().sqrt()
-            }
-            Err(error) => {
-                problem = Some(error);
-                0.0
-            }
-        }
+        let with = weighted_word(question, word).map_or(0, |word| df(&word)) as f32;
+        let all = passages.max(1) as f32;
+        (1.0 + (all - with + 0.5).max(0.5) / (with + 0.5)).ln().sqrt()
     });
-    problem.map_or(Ok(builtin::quantise(&vector)), Err)
+    builtin::quantise(&vector)
 }
 
 /// Returns the vector of a question by the model of the settings.

@@ -8,7 +8,8 @@ use crate::base::ids::ProjectName;
 use crate::base::text::cut;
 use crate::base::{Result, Time};
 use crate::index::alike::{self, likeness};
-use crate::index::{Scope, lookup, reader};
+use crate::index::lookup::{self, Frequencies};
+use crate::index::{Scope, reader};
 use crate::records::session;
 use crate::records::session::own_words;
 use crate::search::{self, BestLine, Hit, NewerHit};
@@ -291,7 +292,9 @@ fn search(builder: &mut TurnBuilder<'_>) -> Result<Vec<WeighedHit>> {
     };
     let found = search::search(&mut builder.view, &request)?;
     let TurnBuilder { view, message, .. } = builder;
-    view.read(|db| message.count(lookup::count(db)?, |word| lookup::df(db, word)))?;
+    let (all, frequencies) =
+        view.read(|db| Ok((lookup::count(db)?, Frequencies::read(db, message.stems())?)))?;
+    message.count(all, &frequencies);
     let mut recalled = Vec::new();
     let mut hits = found.hits;
     hits.extend(found.standing);

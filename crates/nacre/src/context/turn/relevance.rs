@@ -14,10 +14,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::said::{self, says};
-use crate::base::Result;
 use crate::base::words::{self, List};
 use crate::index::embed::builtin::{self, Vector};
 use crate::index::embed::foreign;
+use crate::index::lookup::Frequencies;
 use crate::index::{Language, analyse};
 
 /// The parts of the evidence, by the names that `--explain` shows, with their weights.
@@ -119,6 +119,11 @@ struct Term {
     /// How many passages have it, and how frequent that makes it, 0 to 1.
     here: i64,
     usual: f32,
+}
+
+/// Returns the forms in which memories may have a term.
+fn stems(term: &Term) -> impl Iterator<Item = &String> {
+    std::iter::once(&term.stem).chain(&term.also)
 }
 
 /// The kind of a message.
@@ -247,16 +252,17 @@ impl Message {
     }
 
     /// Counts how many of all passages have each of its words.
-    pub(crate) fn count(&mut self, all: i64, df: impl Fn(&str) -> Result<i64>) -> Result<()> {
+    pub(crate) fn count(&mut self, all: i64, frequencies: &Frequencies) {
         let all = (all.max(3) as f32).ln();
         for term in &mut self.terms {
-            term.here = df(&term.stem)?;
-            for stem in &term.also {
-                term.here = term.here.max(df(stem)?);
-            }
+            term.here = stems(term).map(|stem| frequencies.of(stem)).max().unwrap_or(0);
             term.usual = ((term.here.max(1) as f32).ln() / all).min(1.0);
         }
-        Ok(())
+    }
+
+    /// Returns its words, in the analyser's form.
+    pub(crate) fn stems(&self) -> impl Iterator<Item = String> {
+        self.terms.iter().flat_map(stems).cloned()
     }
 
     /// Marks the words that the given texts introduce as names.

@@ -63,6 +63,15 @@ pub(crate) fn embed_weighted(text: &str, mut weight: impl FnMut(&str) -> f32) ->
     Vector(scan::sum(rows.iter().copied())).normalised()
 }
 
+/// Passes the words that weigh in the vector of a text to `take`, as [`embed_weighted`] does.
+pub(crate) fn each_word(text: &str, mut take: impl FnMut(&str)) {
+    if foreign::is_foreign(text) {
+        foreign::tokens(text, |word, _| take(word));
+    } else {
+        wordpiece::tokens(text, |word, _| take(word));
+    }
+}
+
 /// Returns the vector of words of another language.
 pub(crate) fn embed_foreign(words: &str) -> Vector {
     let mut rows = Vec::new();
