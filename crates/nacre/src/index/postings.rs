@@ -121,7 +121,7 @@ type Hits = BTreeMap<u32, (u32, u32)>;
 /// Returns the passages that contain each term of each expression. All words are read with one statement.
 fn hits(server: &Lease, expressions: &[String]) -> Result<Vec<Vec<Hits>>> {
     let words: Vec<&str> =
-        expressions.iter().flat_map(|expression| terms(expression)).filter_map(|term| term.word()).collect();
+        expressions.iter().flat_map(|expression| terms(expression)).filter_map(Term::word).collect();
     let mut by_word: BTreeMap<String, Hits> = BTreeMap::new();
     if !words.is_empty() {
         let sql = "SELECT part, data, term FROM postings WHERE term = ANY ($1)";

@@ -5,13 +5,14 @@ use serde_json::{Map, Value};
 
 use super::limits::{self, Action};
 use crate::base::caller::{Actor, Caller, Visibility};
-use crate::base::ids::EntryRef;
+use crate::base::ids::{EntryRef, ProjectName};
 use crate::base::origin::RecordOrigin;
 use crate::base::{Error, Result, Settings};
 use crate::group::View;
 use crate::index::Scope;
 use crate::records::entry::{Origin, Place, Source};
 use crate::records::graph::Cite;
+use crate::records::project::current;
 use crate::records::project::live::{self, LiveFile};
 use crate::records::workspace::checkpoint::DeletedRecord;
 use crate::records::workspace::proposal::{self, RunCall};
@@ -93,6 +94,14 @@ impl<'a> Call<'a> {
     /// Reads one consistent state.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.view.read(work)
+    }
+
+    /// Returns the project that the caller works in. Nothing is read for a caller without a folder, as on a server.
+    pub(crate) fn project(&self) -> Result<Option<ProjectName>> {
+        match self.caller.project_folder {
+            Some(_) => self.read(|db| current::of_caller(db, self.caller)),
+            None => Ok(None),
+        }
     }
 
     /// Removes the citations that the session may not see.

@@ -63,6 +63,9 @@ pub struct SyncReport {
     pub skipped: Vec<Note>,
     /// Files that were indexed with repairs, and which.
     pub repaired: Vec<Note>,
+    /// The number of files that could not be read this time.
+    #[serde(skip)]
+    pub unread: usize,
     /// Sources of a collection that are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<Note>,
@@ -115,6 +118,7 @@ pub(crate) fn sync_database(
         let is_known = before.is_some_and(Row::is_indexed);
         let Some(document) = Document::read(settings, file, read_found(file), caller.now, graph, is_known)
         else {
+            synced.unread += 1;
             continue;
         };
         synced.count(&file.path, &document.row, before);
@@ -515,7 +519,26 @@ pub(crate) fn follow(view: &mut View<'_>) -> Option<String> {
     if !view.may_have_changed() {
         return None;
     }
-    let problem = sync(view).err()?;
-    view.look_again();
-    Some(format!("memory: the documents could not be indexed: {problem}"))
+    // A server tells in one statement that nothing changed.
+    let mark = view.files().mark().ok().flatten();
+    if mark.is_some() && view.state::<IndexedFiles>().mark == mark {
+        return None;
+    }
+    match sync(view) {
+        Ok(report) => {
+            let is_whole = report.skipped.is_empty() && report.absent.is_empty() && report.unread == 0;
+            view.state::<IndexedFiles>().mark = mark.filter(|_| is_whole);
+            None
+        }
+        Err(problem) => {
+            view.look_again();
+            Some(format!("memory: the documents could not be indexed: {problem}"))
+        }
+    }
+}
+
+/// The files of a server that are in the index.
+#[derive(Default)]
+struct IndexedFiles {
+    mark: Option<String>,
 }

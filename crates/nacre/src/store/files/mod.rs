@@ -72,6 +72,15 @@ impl Files {
         either!(self, files => files.documents())
     }
 
+    /// Returns a text that is another one after every change of a document on a server. Returns `None` while a change is under
+    /// way, and for a folder, which has to be walked.
+    pub(crate) fn mark(&self) -> Result<Option<String>> {
+        match self {
+            Files::Folder(_) => Ok(None),
+            Files::Server(files) => files.mark(),
+        }
+    }
+
     /// Returns the names in a folder of the workspace, and whether each is a file. A linked folder counts as
     /// empty.
     pub(crate) fn names(&self, folder: &str) -> impl Iterator<Item = (String, bool)> + use<> {

@@ -86,6 +86,15 @@ impl Rows {
         found
     }
 
+    pub(super) fn mark(&self) -> Result<Option<String>> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM file_changes),
+            md5(coalesce(string_agg(path || ' ' || octet_length(bytes) || ' ' || mtime, ',' ORDER BY path), '')) FROM files";
+        let found = self.look(|server| {
+            Ok(server.query(sql, &[])?.first().map(|row| (row.get::<_, bool>(0), row.get::<_, String>(1))))
+        })?;
+        Ok(found.filter(|(is_changing, _)| !is_changing).map(|(_, mark)| mark))
+    }
+
     pub(super) fn names(&self, folder: &str) -> Vec<(String, bool)> {
         let start =
             if folder.is_empty() { String::new() } else { format!("{}/", folder.trim_end_matches('/')) };

@@ -105,11 +105,10 @@ impl Request for SearchRequest {
                 unread_files.extend(call.follow_live(file)?);
             }
         }
-        let caller = call.caller;
-        let project = call.read(|db| {
-            self.project.iter().try_for_each(|name| project::check(db, name))?;
-            project::current::of_caller(db, caller)
-        })?;
+        if let Some(name) = &self.project {
+            call.read(|db| project::check(db, name))?;
+        }
+        let project = call.project()?;
         let request = search::Request {
             scope,
             project,

@@ -135,10 +135,9 @@ impl Request for StoreRequest {
             Some(old) => call.read(|db| Ok(vec![entry::get(db, old)?.id.to_string()]))?,
             None => Vec::new(),
         };
-        let caller = call.caller;
         let project = match self.project.clone() {
             Some(named) => Some(named),
-            None => call.read(|db| project::current::of_caller(db, caller))?,
+            None => call.project()?,
         };
         let ownership = Ownership { project, ..Ownership::default() };
         let new = NewStatement {
@@ -154,7 +153,7 @@ impl Request for StoreRequest {
             call.check_seen(old)?;
         }
         // The folder is that of another project if the call names one.
-        let folder = caller.project_folder.as_deref().filter(|_| self.project.is_none());
+        let folder = call.caller.project_folder.as_deref().filter(|_| self.project.is_none());
         let observed = stale::observe(folder, &self.content);
         let (content, tags, supersedes, private) = (self.content, self.tags, self.supersedes, self.private);
         // An untrusted session changes no entry that it did not write.
