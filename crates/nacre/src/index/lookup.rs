@@ -27,7 +27,8 @@ impl Frequencies {
         match db.engine() {
             Engine::Postgres(_) if words.is_empty() => {}
             Engine::Postgres(server) => {
-                let rows = server.query("SELECT term, df FROM terms WHERE term = ANY ($1)", &[&words])?;
+                let sql = "SELECT term, df FROM unnest($1::text[]) AS w (term) JOIN terms USING (term)";
+                let rows = server.query(sql, &[&words])?;
                 known.extend(rows.iter().map(|row| (row.get(0), row.get(1))));
             }
             Engine::Sqlite(_) => {

@@ -82,7 +82,7 @@ mod tests {
     /// Returns the statements that create every table and index of a database, and the rows in all tables.
     fn schema(db: &Connection) -> (Vec<String>, Vec<(String, i64)>) {
         let sql = "SELECT name, sql FROM sqlite_schema
-            WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' ESCAPE '!' AND name NOT LIKE 'passages!_fts!_%' ESCAPE '!' ORDER BY rowid";
+            WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' ESCAPE '!' AND name NOT LIKE 'passages!_fts!_%' ESCAPE '!'";
         let created = db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         let (names, statements): (Vec<String>, Vec<String>) = created.into_iter().unzip();
         let tables = names.into_iter().chain(["passages_fts_config".to_owned()]);
