@@ -27,6 +27,7 @@ const ASSEMBLED: &[(&str, usize)] = &[
     ("records/graph/relation.rs", 1),
     // The columns are those of each table; `nacre move` compares the rows afterwards.
     ("records/relocate.rs", 3),
+    ("records/schema.rs", 1),
     ("records/workspace/checkpoint/records.rs", 10),
 ];
 
