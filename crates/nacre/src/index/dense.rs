@@ -115,7 +115,7 @@ pub(crate) fn sweep(db: &Connection) -> Result<()> {
 /// Returns the progress of embedding.
 pub(crate) fn progress(db: &Connection) -> Result<Progress> {
     let sql = "SELECT count(*) FILTER (WHERE length(data) > 1), count(*) FILTER (WHERE length(data) = 1),
-        (SELECT count(*) FROM passages) FROM embedded";
+        (SELECT count(*) FROM passages) FROM embedded JOIN passages ON id = passage";
     db.one(sql, (), |row| Ok(Progress { done: row.get(0)?, refused: row.get(1)?, all: row.get(2)? }))
 }
 
@@ -188,10 +188,10 @@ pub(crate) fn all_cosines(
 
 /// Returns the most bytes that the rows with a newer stamp add to the memory.
 pub(super) fn bytes_after(db: &Connection, stamp: i64, passages: usize) -> Result<usize> {
-    let sql = "SELECT coalesce(sum(length(data)), 0) FROM embedded WHERE stamp > $1";
-    let bytes: usize = db.one(sql, [stamp], |row| row.get(0))?;
-    // The list doubles when it grows.
-    Ok(if bytes == 0 { 0 } else { bytes + 2 * passages * size_of::<Box<[u8]>>() })
+    let sql = "SELECT coalesce(sum(length(data)), 0), count(*) FROM embedded WHERE stamp > $1";
+    let (bytes, rows): (usize, usize) = db.one(sql, [stamp], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    // The list doubles when it grows, also for a row without vectors.
+    Ok(if rows == 0 { 0 } else { bytes + 2 * passages * size_of::<Box<[u8]>>() })
 }
 
 /// The provider's vectors in memory, by passage.

@@ -3,7 +3,7 @@
 //!
 //! A row is deleted with its chunk. The vectors of another version are deleted before new ones are made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
 
 use super::batch::{self, NUMBERS_AT_ONCE};
@@ -150,6 +150,19 @@ pub(crate) fn progress(db: &Connection, version: &str) -> Result<Progress> {
     let is_ours = stored_version(db)?.as_deref() == Some(version);
     let made = if is_ours { made } else { 0 };
     Ok(Progress { made, all: if is_ours && bytes(db)? >= MAX_BYTES { made } else { all } })
+}
+
+/// Returns how many of these chunks wait for vectors of this version, if none is in memory.
+pub(crate) fn count_pending(db: &Connection, version: &str, chunks: &[u32]) -> Result<usize> {
+    if chunks.is_empty() || stored_version(db)?.as_deref() != Some(version) {
+        return Ok(chunks.len());
+    }
+    if bytes(db)? >= MAX_BYTES {
+        return Ok(0);
+    }
+    let made: HashSet<u32> =
+        db.rows("SELECT passage FROM line_vectors", (), |row| row.get(0))?.into_iter().collect();
+    Ok(chunks.iter().filter(|chunk| !made.contains(chunk)).count())
 }
 
 /// The bytes that a row takes in memory beside its vectors.

@@ -167,17 +167,15 @@ impl<'a> Candidates<'a> {
     /// Notes how many parts of documents have no vectors of their lines yet.
     fn check_lines(&mut self) -> Result<()> {
         for pool in self.pools.iter().filter(|pool| pool.corpus.is_memory()) {
-            if pool.space().is_beyond_memory() {
-                let lines::Progress { made, all } = lines::progress(pool.corpus.db, &vectors::version())?;
-                let count = |number: i64| usize::try_from(number).unwrap_or(0);
-                self.remarks.add_pending_lines(pool.corpus, count(all - made), count(all));
-                continue;
-            }
-            let (marks, lines) = (pool.space().marks(), pool.space().lines());
-            let is_ours = lines.is_by(&vectors::version());
-            let chunks = pool.members.iter().filter(|id| marks[**id as usize].is(flag::CHUNK));
-            let pending = chunks.clone().filter(|id| !is_ours || lines.is_pending(**id)).count();
-            self.remarks.add_pending_lines(pool.corpus, pending, chunks.count());
+            let (marks, lines, version) = (pool.space().marks(), pool.space().lines(), vectors::version());
+            let chunks = pool.members.iter().copied().filter(|id| marks[*id as usize].is(flag::CHUNK));
+            let chunks: Vec<u32> = chunks.collect();
+            let pending = match pool.space().is_beyond_memory() {
+                true => lines::count_pending(pool.corpus.db, &version, &chunks)?,
+                false if lines.is_by(&version) => chunks.iter().filter(|id| lines.is_pending(**id)).count(),
+                false => chunks.len(),
+            };
+            self.remarks.add_pending_lines(pool.corpus, pending, chunks.len());
         }
         Ok(())
     }

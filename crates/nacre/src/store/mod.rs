@@ -17,7 +17,7 @@ pub(crate) mod walk;
 pub(crate) use crate::base::sql::{FromSql, Params, ToSql, Value};
 pub(crate) use db::{Damage, Db, Migrations, Snapshot, beside, set_aside};
 pub use db::{on_long_wait, sqlite_version};
-pub(crate) use files::{ARCHIVE_FOLDER, Files, ReadSeek, Replacement};
+pub(crate) use files::{ARCHIVE_FOLDER, Files, FilesMark, ReadSeek, Replacement};
 pub(crate) use lock::{Lock, Wait, lock_file, lock_on_server};
 pub(crate) use postgres::{Lease, Scope, Server, initialise as initialise_server};
 pub use postgres::{ServerFigures, ServerReport};

@@ -156,3 +156,39 @@ fn generated_calls_of_every_role_leak_and_change_nothing_beyond_it() {
         assert!(group.enter(&operator).unwrap().verify_audit().unwrap().ok, "{name}");
     }
 }
+
+/// A handle remembers that the documents of a server are all in the index.
+#[test]
+fn a_document_stayed_unindexed_after_a_reader_searched_first_or_the_index_was_rebuilt() {
+    let Some(database) = new_database() else { return };
+    let server = postgres_server::server().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::new(folder.path(), Settings::default());
+    let home = home.with_server(&server.url(&database), None).unwrap();
+    let name: GroupName = "web".parse().unwrap();
+    let mut group = home.group(&name, noon()).unwrap();
+    let operator = Caller::person("setup".parse().unwrap(), noon());
+    let write = json!({ "path": "MEMORY.md", "content": "- The heron nests behind the boathouse\n" });
+    nacre::call(&mut group.enter(&operator).unwrap(), "memory_write", write).unwrap();
+    for (member, role) in [("rita", MemberRole::Reader), ("wim", MemberRole::Writer)] {
+        team::add(&home, &member.parse().unwrap(), noon()).unwrap();
+        team::set_role(&home, &name, member, Some(role)).unwrap();
+    }
+    let mut ask = |member: &str, query: &str| {
+        let caller = Caller { member: Some(member.into()), ..Caller::agent(member.parse().unwrap(), noon()) };
+        let mut view = group.enter(&caller).unwrap();
+        let answer = nacre::call(&mut view, "memory_search", json!({ "query": query })).unwrap();
+        answer.data["hits"].to_string().contains(query)
+    };
+    assert!(ask("wim", "heron"));
+    let mut raw = server.connect(&database);
+    // Another process wrote a file and died before it was indexed.
+    let change = "UPDATE nacre.files SET bytes = bytes || convert_to(E'- The ferry leaves at nine\n', 'UTF8'), mtime = mtime + 1";
+    assert_eq!(raw.execute(change, &[]).unwrap(), 1);
+    assert!(!ask("rita", "ferry"), "a reader writes no index");
+    assert!(ask("wim", "ferry"));
+    // Another process rebuilds the index and died after it had emptied it.
+    raw.batch_execute("DELETE FROM nacre.documents; DELETE FROM nacre.passages WHERE kind = 'chunk'")
+        .unwrap();
+    assert!(ask("wim", "ferry"));
+}

@@ -9,7 +9,7 @@ use crate::base::caller::is_marked;
 use crate::base::member::MemberRole;
 use crate::base::text::decode;
 use crate::group::View;
-use crate::store::Connection;
+use crate::store::{Connection, FilesMark};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
@@ -516,18 +516,24 @@ pub fn embed_lines(
 /// Syncs before a search if files may have changed. Returns a problem as text, because the existing index can
 /// still be searched.
 pub(crate) fn follow(view: &mut View<'_>) -> Option<String> {
-    if !view.may_have_changed() {
+    // A reader leaves this to the writers.
+    if !view.rights().may(MemberRole::Writer) || !view.may_have_changed() {
         return None;
     }
-    // A server tells in one statement that nothing changed.
-    let mark = view.files().mark().ok().flatten();
-    if mark.is_some() && view.state::<IndexedFiles>().mark == mark {
+    // A server tells in one statement that nothing changed since all documents were indexed.
+    let before = view.files().mark().ok().flatten();
+    if before.is_some() && view.state::<IndexedFiles>().mark == before {
         return None;
     }
     match sync(view) {
         Ok(report) => {
             let is_whole = report.skipped.is_empty() && report.absent.is_empty() && report.unread == 0;
-            view.state::<IndexedFiles>().mark = mark.filter(|_| is_whole);
+            let after = before.filter(|_| is_whole).and_then(|before| {
+                let FilesMark { indexed, .. } = view.files().mark().ok().flatten()?;
+                // A file that changed meanwhile is not in the index yet.
+                Some(FilesMark { indexed, ..before })
+            });
+            view.state::<IndexedFiles>().mark = after;
             None
         }
         Err(problem) => {
@@ -537,8 +543,8 @@ pub(crate) fn follow(view: &mut View<'_>) -> Option<String> {
     }
 }
 
-/// The files of a server that are in the index.
+/// The documents of a server when all of them were in the index.
 #[derive(Default)]
 struct IndexedFiles {
-    mark: Option<String>,
+    mark: Option<FilesMark>,
 }

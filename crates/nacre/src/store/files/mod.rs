@@ -41,6 +41,14 @@ pub(crate) enum Replacement {
     Changed,
 }
 
+/// Texts that are others after every change of documents on a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FilesMark {
+    pub(crate) files: String,
+    /// The documents as the index has them. They are others after it was rebuilt.
+    pub(crate) indexed: String,
+}
+
 /// Calls the same function of either arm.
 macro_rules! either {
     ($files:expr, $inner:ident => $call:expr) => {
@@ -72,9 +80,9 @@ impl Files {
         either!(self, files => files.documents())
     }
 
-    /// Returns a text that is another one after every change of a document on a server. Returns `None` while a change is under
-    /// way, and for a folder, which has to be walked.
-    pub(crate) fn mark(&self) -> Result<Option<String>> {
+    /// Returns the mark of the documents on a server. Returns `None` while a change is under way, and for a folder, which has to be
+    /// walked.
+    pub(crate) fn mark(&self) -> Result<Option<FilesMark>> {
         match self {
             Files::Folder(_) => Ok(None),
             Files::Server(files) => files.mark(),

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use super::{ReadSeek, Replacement};
+use super::{FilesMark, ReadSeek, Replacement};
 use crate::base::caller::Visibility;
 use crate::base::ids::GroupName;
 use crate::base::{FilePath, Result, Time};
@@ -86,13 +86,16 @@ impl Rows {
         found
     }
 
-    pub(super) fn mark(&self) -> Result<Option<String>> {
+    pub(super) fn mark(&self) -> Result<Option<FilesMark>> {
         let sql = "SELECT EXISTS (SELECT 1 FROM file_changes),
-            md5(coalesce(string_agg(path || ' ' || octet_length(bytes) || ' ' || mtime, ',' ORDER BY path), '')) FROM files";
-        let found = self.look(|server| {
-            Ok(server.query(sql, &[])?.first().map(|row| (row.get::<_, bool>(0), row.get::<_, String>(1))))
-        })?;
-        Ok(found.filter(|(is_changing, _)| !is_changing).map(|(_, mark)| mark))
+            (SELECT md5(coalesce(string_agg(path || ' ' || octet_length(bytes) || ' ' || mtime, ',' ORDER BY path), '')) FROM files),
+            (SELECT md5(coalesce(string_agg(path || ' ' || size || ' ' || coalesce(mtime, -1) || ' ' || hash, ',' ORDER BY path), ''))
+                FROM documents)";
+        self.look(|server| {
+            let rows = server.query(sql, &[])?;
+            let row = rows.first().filter(|row| !row.get::<_, bool>(0));
+            Ok(row.map(|row| FilesMark { files: row.get(1), indexed: row.get(2) }))
+        })
     }
 
     pub(super) fn names(&self, folder: &str) -> Vec<(String, bool)> {

@@ -114,6 +114,9 @@ pub(super) fn at_moment(view: &mut View<'_>, id: &SessionId, moment: DistilMomen
         return None;
     }
     let says = |done: Result<DistilReport>| match done {
+        Ok(DistilReport { waits: Some(limit), .. }) => {
+            Some(format!("the rest of the session waits to be distilled: {limit}"))
+        }
         Ok(report) if report.memories.is_empty() => None,
         Ok(report) => Some(format!("{} memories were distilled", report.memories.len())),
         Err(problem) => Some(format!("the session was not distilled: {problem}")),
