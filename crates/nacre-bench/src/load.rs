@@ -69,6 +69,7 @@ pub fn run(amount: &Amount, url: &str, global: &Global) -> Result<ExitCode> {
     let user = folder.path().join("user");
     let mut command = Command::new(program);
     command.args(["--home", url, "serve", "--listen", "127.0.0.1:0", "--set", "limits.store=0"]);
+    command.args(global.set.iter().flat_map(|pair| ["--set", pair]));
     command.env("HOME", &user).env_remove("XDG_DATA_HOME").stderr(Stdio::null());
     let mut process = Process(command.spawn()?);
     let (address, key) = found(&local(&user)?)?;

@@ -596,9 +596,12 @@ fn with_params<T>(params: &impl Params, work: impl FnOnce(&[&(dyn ToSql + Sync)]
     work(&params)
 }
 
-/// Adapts a portable statement: every key begins with the group's number, and there is one database.
+/// Adapts a portable statement: every key begins with the group's number, and there is one database. A list of numbers becomes an
+/// array, because the planner reads a whole table rather than join it with a function's result.
 fn dialect(sql: &str) -> String {
-    sql.replace("ON CONFLICT (", "ON CONFLICT (g, ").replace(" main.", " ")
+    const LIST: &str = "IN (SELECT CAST(value AS BIGINT) FROM json_each($1))";
+    const ARRAY: &str = "= ANY (ARRAY(SELECT CAST(value AS BIGINT) FROM json_each($1)))";
+    sql.replace("ON CONFLICT (", "ON CONFLICT (g, ").replace(" main.", " ").replace(LIST, ARRAY)
 }
 
 /// Quotes a text for a statement.
