@@ -345,7 +345,8 @@ impl<'a> Fold<'a> {
     pub(super) fn apply(&mut self, logs: Vec<NewRecords>) -> Result<()> {
         let mut documents: BTreeMap<(String, String), MergedRecord> = BTreeMap::new();
         let mut deleted: Vec<(String, String)> = Vec::new();
-        let mut merged: BTreeSet<String> = BTreeSet::new();
+        // Records to which merging added something that no machine had said.
+        let mut merged: BTreeSet<(&str, String)> = BTreeSet::new();
         for (device, records, end) in logs {
             for read in records {
                 let ReadRecord { number, record: Record { at, kind, id, op }, text } = read;
@@ -355,7 +356,7 @@ impl<'a> Fold<'a> {
                     (Op::Put(_), Some(_)) if self.is_deleted(&kind, &id) => {}
                     (Op::Put(_), Some(theirs)) => {
                         let (is_entry, is_file) = (kind == ENTRY, kind == FILE);
-                        let file = if is_file { id.clone() } else { String::new() };
+                        let name = if is_entry || is_file { id.clone() } else { String::new() };
                         if is_file {
                             files::note_old_versions(self.db)?;
                             self.report.versions += 1;
@@ -375,9 +376,12 @@ impl<'a> Fold<'a> {
                         match before {
                             Some(before) if is_file => {
                                 let is_merged = self.merge_versions(ours, &before, &theirs)?;
-                                merged.extend(is_merged.then_some(file));
+                                merged.extend(is_merged.then_some((FILE, name)));
                             }
-                            Some(before) => keep_earlier_statement(ours, &[&before, &theirs])?,
+                            Some(before) => {
+                                let is_kept = keep_earlier_statement(ours, &[&before, &theirs])?;
+                                merged.extend(is_kept.then_some((ENTRY, name)));
+                            }
                             None => {}
                         }
                     }
@@ -404,10 +408,12 @@ impl<'a> Fold<'a> {
             }
         }
         self.write_rows(documents)?;
-        for id in merged {
-            let Some(document) = document(self.db, FILE, &id)? else { continue };
+        for (kind, id) in
+            merged.into_iter().filter(|(kind, id)| !self.is_deleted(kind, id)).collect::<Vec<_>>()
+        {
+            let Some(document) = document(self.db, kind, &id)? else { continue };
             let stamp = Stamp::new(self.clock.tick(self.now), self.device);
-            self.put(stamp, FILE, id, &document)?;
+            self.put(stamp, kind, id, &document)?;
         }
         self.delete_dead_texts()
     }
@@ -489,9 +495,10 @@ impl<'a> Fold<'a> {
     }
 }
 
-/// Keeps the statement that lost against a later one as history, so that no text is lost. What is kept depends on the statements
-/// alone, not on the order in which they came.
-fn keep_earlier_statement(merged: &mut Document, sides: &[&Document]) -> Result<()> {
+/// Keeps the statement that lost against a later one as history, so that no text is lost. Returns whether it was new: then the other
+/// machines have to learn of it, because the one that replaced the statement itself notes another time.
+fn keep_earlier_statement(merged: &mut Document, sides: &[&Document]) -> Result<bool> {
+    let mut is_new = false;
     for side in sides {
         let Some((stamp, lost)) = side.field(STATEMENT).filter(|lost| Some(*lost) != merged.field(STATEMENT))
         else {
@@ -507,9 +514,10 @@ fn keep_earlier_statement(merged: &mut Document, sides: &[&Document]) -> Result<
         // The machine that replaced it knows in which session that was.
         if !merged.members(HISTORY).any(|(known, _)| *known == key) {
             merged.add(HISTORY, key, serde_json::to_value(version)?);
+            is_new = true;
         }
     }
-    Ok(())
+    Ok(is_new)
 }
 
 /// Returns the text of an entry.

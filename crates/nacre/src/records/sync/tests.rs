@@ -487,6 +487,37 @@ fn an_empty_transcript_stayed_where_its_only_line_was_forgotten_before_a_round()
 }
 
 #[test]
+fn a_statement_that_lost_was_noted_with_another_time_where_it_had_been_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut machines = [Machine::new(folder.path()), Machine::new(folder.path())];
+    let place = Place::Folder(folder.path().to_owned());
+    machines[0].with(|view| init(view, &place, "machine 0")).unwrap();
+    let phrase = machines[0].with(|view| invite(view)).unwrap();
+    machines[1].with(|view| join(view, &place, &phrase, "machine 1")).unwrap();
+    machines[1].caller.now = noon().plus_days(1);
+    let stored = machines[1].call("memory_store", json!({ "content": "The ferry leaves at eight" })).unwrap();
+    let id = stored["id"].as_str().unwrap().to_owned();
+    machines[1].round();
+    machines[0].round();
+    let say = |machine: &mut Machine, text: &str| {
+        machine.call("memory_update", json!({ "id": id, "content": text })).unwrap();
+    };
+    // The clock of machine 0 is a day behind, so that its statements lose.
+    say(&mut machines[0], "The ferry leaves at nine");
+    machines[0].round();
+    machines[1].caller.now = noon().plus_days(2);
+    say(&mut machines[1], "The ferry leaves at ten");
+    // Machine 0 replaces its statement before it hears of the other one.
+    say(&mut machines[0], "The ferry leaves at eleven");
+    machines[1].round();
+    for _ in 0..3 {
+        machines.iter_mut().for_each(|machine| drop(machine.round()));
+    }
+    same_everywhere(0, &mut machines);
+    assert_eq!(machines.each_mut().map(|machine| machine.round().sent), [0, 0], "they come to rest");
+}
+
+#[test]
 #[expect(clippy::disallowed_methods, reason = "a test asks how long it shall run")]
 fn random_histories_end_in_one_state_and_lose_nothing() {
     // `NACRE_SYNC_RUNS=2000` runs the whole bar; `NACRE_SYNC_FROM=n` starts at another seed.
