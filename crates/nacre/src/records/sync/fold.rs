@@ -408,9 +408,10 @@ impl<'a> Fold<'a> {
             }
         }
         self.write_rows(documents)?;
-        for (kind, id) in
-            merged.into_iter().filter(|(kind, id)| !self.is_deleted(kind, id)).collect::<Vec<_>>()
-        {
+        for (kind, id) in merged {
+            if self.is_deleted(kind, &id) {
+                continue;
+            }
             let Some(document) = document(self.db, kind, &id)? else { continue };
             let stamp = Stamp::new(self.clock.tick(self.now), self.device);
             self.put(stamp, kind, id, &document)?;
