@@ -91,9 +91,10 @@ fn summary(reports: &[DistilReport], dry_run: bool) -> String {
     }
     for report in reports {
         if let Some(limit) = &report.waits {
+            let session = line(&report.session, usize::MAX);
             text.push_str(&format!(
-                "\nThe rest of session {} waits: {limit}",
-                line(&report.session, usize::MAX)
+                "\nThe rest of session {session} waits: {limit}. Decide about what is pending (`nacre pending`) or raise the limit\n\
+                 under `[limits]` in nacre.toml, then run `nacre distil` again."
             ));
         }
     }

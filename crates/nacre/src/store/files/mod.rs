@@ -41,11 +41,11 @@ pub(crate) enum Replacement {
     Changed,
 }
 
-/// Texts that are others after every change of documents on a server.
+/// The state of the documents on a server, as two hashes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FilesMark {
     pub(crate) files: String,
-    /// The documents as the index has them. They are others after it was rebuilt.
+    /// The documents as the index has them: a rebuild changes this one alone.
     pub(crate) indexed: String,
 }
 
